@@ -41,8 +41,8 @@ describe("a gateway with its deliveries in PostgreSQL", () => {
     model.close();
   });
 
-  /** Makes every call; what happens in the middle of them is `fault`. */
-  async function callsWith(fault: () => Promise<unknown>): Promise<ReadonlyMap<number, string>> {
+  /** Makes every call; what happens in the middle of them is `fault`. `answered` resolves when none waits any more. */
+  async function callsWith(fault: () => Promise<unknown>) {
     const acknowledged = new Map<number, string>();
     const calls = Array.from({ length: CALLS }, async (_, number) => {
       const answer = await call(number).catch(() => undefined);
@@ -50,8 +50,7 @@ describe("a gateway with its deliveries in PostgreSQL", () => {
     });
     while (acknowledged.size < CALLS / 4) await sleep(1);
     await fault();
-    await Promise.all(calls);
-    return acknowledged;
+    return { acknowledged, answered: Promise.all(calls) };
   }
 
   /** Every acknowledged call is done, and a run that began twice says so. */
@@ -69,19 +68,22 @@ describe("a gateway with its deliveries in PostgreSQL", () => {
   }
 
   it("has every acknowledged call done after a SIGKILL under load", async () => {
-    const acknowledged = await callsWith(() => gateway.end("SIGKILL"));
+    const { acknowledged, answered } = await callsWith(() => gateway.end("SIGKILL"));
+    await answered;
     model.delayMs = 0;
     await start();
     await expectAllDone(acknowledged);
   }, 120_000);
 
   it("answers 503 with Retry-After while the server is gone, and goes on by itself when it is back", async () => {
-    const acknowledged = await callsWith(() => server.stop("immediate"));
+    const { acknowledged, answered } = await callsWith(() => server.stop("immediate"));
     const refused = await call(1_000);
     expect(refused).toMatchObject({ status: 503, body: { ok: false, code: "STORE_UNAVAILABLE" } });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
     expect((await fetch(`${gateway.url}/ready`)).status).toBe(503);
     await server.start();
+    // A call whose commit the server may have made before it went is answered when it can be asked.
+    await answered;
     await expect.poll(async () => (await call(1_001)).status, { timeout: 30_000 }).toBe(202);
     await expectAllDone(acknowledged);
     await expect.poll(async () => (await fetch(`${gateway.url}/ready`)).status).toBe(200);
