@@ -191,8 +191,9 @@ function check(
     ),
     "no call is accepted twice": [...byName].filter(([, stored]) => stored.length > 1).map(([name]) => name),
     "the calls of a session keep their order": sessions.filter((session) => !isInOrder(session)),
+    // A gateway that was frozen may ask for its first attempt after another one has asked again.
     "a run that began twice says so": [...askedOf].flatMap(([call, asked]) =>
-      asked.slice(1).every((prompt) => prompt.includes(AGAIN)) ? [] : [call],
+      asked.filter((prompt) => !prompt.includes(AGAIN)).length <= 1 ? [] : [call],
     ),
   };
 }

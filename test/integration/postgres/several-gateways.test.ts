@@ -79,7 +79,9 @@ describe("several gateways on one database", () => {
     }
     for (const number of acknowledged) {
       const prompts = model.prompts.filter((prompt) => prompt.includes(`call ${number}.`));
-      for (const again of prompts.slice(1)) expect(again).toContain("may already have taken effect");
+      // A gateway that was frozen may ask for its first attempt after another one has asked again.
+      const first = prompts.filter((prompt) => !prompt.includes("may already have taken effect"));
+      expect(first.length, `call ${number}`).toBeLessThanOrEqual(1);
     }
   }
 

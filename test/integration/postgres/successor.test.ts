@@ -71,7 +71,9 @@ describe("a second gateway that is started again whenever it is refused", () => 
       for (let number = 0; number < CALLS; number++) {
         const prompts = model.prompts.filter((prompt) => prompt.includes(`call ${number}.`));
         expect(prompts.length, `call ${number}`).toBeGreaterThanOrEqual(1);
-        for (const again of prompts.slice(1)) expect(again).toContain("may already have taken effect");
+        // The first gateway may ask for its first attempt after the second one has asked again.
+        const first = prompts.filter((prompt) => !prompt.includes("may already have taken effect"));
+        expect(first.length, `call ${number}`).toBeLessThanOrEqual(1);
       }
       expect(model.prompts.length).toBeLessThanOrEqual(deliveries.length + CONCURRENCY);
     },
