@@ -6,7 +6,7 @@ import { take } from "./operations/arrivals.ts";
 import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
 
-/** How often a gateway asks for the lead, and one that leads looks for what it was not told of. */
+/** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
 const ASK_MS = 250;
 const LOOK_MS = 1_000;
 

@@ -37,7 +37,7 @@ export interface SubscriptionKind extends ApiFacts {
   readonly hasSecret: boolean;
   /** Makes it. Rejects with a `SenderApiError`. */
   begin(api: SenderApi, wish: SubscriptionWish): Promise<Begun>;
-  /** Makes it last; makes it anew where it is gone. Rejects with a `SenderApiError`. */
+  /** Makes it last; makes another one where it is gone. Rejects with a `SenderApiError`. */
   renew(api: SenderApi, known: SubscriptionWish & Begun): Promise<Begun>;
   /** Ends it. Rejects with a `SenderApiError`. */
   end(api: SenderApi, known: Begun): Promise<void>;
