@@ -66,7 +66,7 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
     input: Object.fromEntries([...ENTRIES, ...moreEntries].map((entry) => [entry, join(SOURCES, `${entry}.ts`)])),
     platform: "node",
     external: EXTERNAL,
-    plugins: [keepAddresses(), httpAlone(), smallValidator()],
+    plugins: [keepAddresses(), httpAlone(), smallValidator(), plainMail()],
   });
   try {
     const { output } = await build.write({
@@ -153,6 +153,21 @@ function smallValidator(): Plugin {
       source === "@modelcontextprotocol/server/_shims"
         ? fileURLToPath(import.meta.resolve("@modelcontextprotocol/server").replace("index.mjs", "shimsWorkerd.mjs"))
         : null,
+  };
+}
+
+/** A mail of ours is one text: it needs no types of attachments, and its server is in the configuration. */
+function plainMail(): Plugin {
+  const tables: readonly (readonly [end: string, text: string])[] = [
+    ["/nodemailer/dist/esm/well-known/services.js", "export const services = {};"],
+    [
+      "/nodemailer/dist/esm/mime-funcs/mime-types.js",
+      'export const detectMimeType = () => "application/octet-stream", detectExtension = () => "bin";',
+    ],
+  ];
+  return {
+    name: "plain-mail",
+    load: (id) => tables.find(([end]) => id.replaceAll(sep, "/").endsWith(end))?.[1] ?? null,
   };
 }
 

@@ -92,6 +92,21 @@ describe("the bundle", () => {
     expect(loadedFor({ ...mapping, when: "payload.n > 1" })).toEqual({ undici: false, cel: true });
   });
 
+  it("writes mails without the tables of types and mail services, which it leaves out", () => {
+    const chunk = readdirSync(join(bundle, "chunks")).find((name) => /^nodemailer-.*\.js$/u.test(name))!;
+    expect(readFileSync(join(bundle, "chunks", chunk), "utf8")).not.toMatch(/smtp\.gmail\.com|x-world\/x-vrml/u);
+    const script = `
+      const { createTransport } = await import(${JSON.stringify(pathToFileURL(join(bundle, "chunks", chunk)))});
+      const transport = createTransport({ streamTransport: true, buffer: true });
+      const { message } = await transport.sendMail({ from: "a@example.org", to: "b@example.org", text: "It is \u00fcber." });
+      console.log(String(message));
+    `;
+    const args = ["--input-type=module", "--eval", script];
+    const mail = execFileSync(process.execPath, args, { encoding: "utf8" });
+    expect(mail).toContain("Content-Type: text/plain; charset=utf-8");
+    expect(mail).toContain("It is =C3=BCber.");
+  });
+
   it("has the license of every package in it", () => {
     const text = readFileSync(join(bundle, "THIRD-PARTY-LICENSES.txt"), "utf8");
     expect(text).toContain("Permission is hereby granted");
