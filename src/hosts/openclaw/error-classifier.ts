@@ -24,6 +24,9 @@ const NOT_READY =
 const REFUSED_UP_FRONT =
   /draining|not accepted|unavailable during gateway|before admission|not authorized|only available|plugin.*runtime is no longer active|not (?:yet )?(?:available|ready|started)/i;
 
+/** A host that restarts refuses every call until it has stopped this plugin, and one that is suspended until it resumes. */
+const DRAINING = /\bdraining\b|unavailable during gateway restart/i;
+
 /** Messages of the host's lanes while it stops. */
 const NOT_ACCEPTED = /new tasks are not accepted/i;
 
@@ -61,9 +64,10 @@ export function isTransient(error: string): boolean {
   return TRANSIENT.test(error) || RELOADING.test(error);
 }
 
-/** True when the host refuses a call because it reloads this plugin. */
-export function isReloading(error: unknown): boolean {
-  return RELOADING.test(redactedReason(error));
+/** True when the host refuses a call because it reloads this plugin, or takes in no work at present. */
+export function isRefusedForNow(error: unknown): boolean {
+  const words = redactedReason(error);
+  return RELOADING.test(words) || DRAINING.test(words);
 }
 
 /** True when the host's lanes refused a turn. */

@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/host.ts";
-import { isReloading } from "./error-classifier.ts";
+import { isRefusedForNow } from "./error-classifier.ts";
 import { afterPrompt } from "./run-end.ts";
 import type { OpenClawSubagent } from "./sdk.ts";
 
@@ -15,9 +15,9 @@ export interface RunSessionsOptions {
 }
 
 /**
- * Asks the host about the sessions of runs. While the host reloads the plugin, it refuses every call of the instance
- * that it replaces, for as long as a minute. Then it stops that instance, or takes its calls again. Given a signal, a
- * call waits for either: a run that ended meanwhile is not taken for one whose end is unknown.
+ * Asks the host about the sessions of runs. While the host reloads the plugin or restarts, it refuses every call of the
+ * instance that it replaces, for as long as a minute. Then it stops that instance, or takes its calls again. Given a
+ * signal, a call waits for either: a run that ended meanwhile is not taken for one whose end is unknown.
  */
 export class RunSessions {
   readonly #options: RunSessionsOptions;
@@ -53,7 +53,7 @@ async function ask<Value>(
     try {
       return { value: await call() };
     } catch (error) {
-      const waits = ending?.aborted === false && isReloading(error);
+      const waits = ending?.aborted === false && isRefusedForNow(error);
       if (attempt >= TRIES && !waits) return { error };
       await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
     }

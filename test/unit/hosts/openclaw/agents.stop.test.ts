@@ -45,6 +45,21 @@ it("repeats a run that the host's lanes refused at once, also when its messages 
   expect((await opened.host.agents.run(runRequest({ runId: "c" }))).retryable).toBe(false);
 });
 
+it("asks a host that drains for the messages of a run until it shows them, however long the run took", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const error = "Gateway is draining; new tasks are not accepted";
+  const read = vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages");
+  for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(new Error(error));
+  openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 9_000 };
+  openClaw.messages = [{ role: "user", content: runRequest().prompt }];
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
+
+  for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(new Error(error));
+  openClaw.messages = [...openClaw.messages, { role: "toolResult", content: "sent" }];
+  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(false);
+});
+
 it("takes a retired model for a permanent failure, and a retired plugin for a transient one", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;

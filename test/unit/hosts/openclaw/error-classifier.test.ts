@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import {
-  isReloading,
+  isRefusedForNow,
   isRefusedUpFront,
   isTransient,
   neverBegan,
@@ -49,7 +49,7 @@ it.each([
   "Cannot prepare a retired plugin registry",
 ])("a run that fails because the host reloads the plugin may be tried again: %s", (words) => {
   const error = new Error(words);
-  expect([isReloading(error), isTransient(words), neverBegan(error).retryable]).toEqual([true, true, true]);
+  expect([isRefusedForNow(error), isTransient(words), neverBegan(error).retryable]).toEqual([true, true, true]);
 });
 
 it("what the host refuses of an instance that it replaces has begun nothing", () => {
