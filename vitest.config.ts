@@ -44,6 +44,9 @@ const PAGES = ["test/docs/{blocks,first-start,type-check}.test.ts"];
 /** One gateway from end to end, for the run before a commit. */
 const SMOKE = "test/integration/http/hooks.test.ts";
 
+/** Further tries of a test that starts processes or servers: a machine that stands still fails any of them now and then. */
+const RETRIES = Number(process.env["TEST_RETRIES"] ?? 0);
+
 /** Waiting for a file, a process or a timer takes no core: more files at a time than there are cores. */
 const WAITING_WORKERS = 4;
 
@@ -54,8 +57,9 @@ const BROWSER = [
     test: {
       name: "browser",
       include: ["test/browser/**/*.test.ts"],
-      globalSetup: "test/browser/install.ts",
+      globalSetup: ["test/browser/install.ts", "test/fixtures/console-page.ts"],
       maxWorkers: 2,
+      retry: RETRIES,
       sequence: { groupOrder: 2 },
       testTimeout: 60_000,
     },
@@ -76,6 +80,7 @@ const POSTGRES = [
       include: POSTGRES_TESTS,
       globalSetup: "test/fixtures/postgres/global-setup.ts",
       maxWorkers: 2,
+      retry: RETRIES,
       sequence: { groupOrder: 3 },
       testTimeout: 120_000,
     },
@@ -141,6 +146,7 @@ export default defineConfig({
           include: SQLITE,
           isolate: false,
           maxWorkers: WAITING_WORKERS,
+          retry: RETRIES,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },
@@ -150,7 +156,9 @@ export default defineConfig({
         test: {
           name: "processes",
           include: PROCESSES,
+          globalSetup: "test/fixtures/console-page.ts",
           maxWorkers: WAITING_WORKERS,
+          retry: RETRIES,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },
@@ -162,6 +170,7 @@ export default defineConfig({
           include: ["test/integration/**/*.test.ts", "test/conformance/{channel,host}/**/*.test.ts", ...PAGES],
           exclude: [SMOKE, ...POSTGRES_TESTS],
           maxWorkers: WAITING_WORKERS,
+          retry: RETRIES,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },

@@ -27,6 +27,7 @@ export default defineConfig({
     environment: "node",
     include: ["test/openclaw/**/*.test.ts"],
     fileParallelism: false,
+    retry: Number(process.env["TEST_RETRIES"] ?? 0),
     sequence: { sequencer: SuitesInOrder },
     testTimeout: 300_000,
     hookTimeout: 900_000,

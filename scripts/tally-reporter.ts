@@ -3,8 +3,9 @@ import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
 /**
  * Counts a finished run in one line, `N passed, N failed`, and writes it to the file that the environment
- * variable `TEST_TALLY_FILE` names; without that variable it does nothing. A test file that could not be
- * loaded, an error outside a test, and a run that was cut short count as failed.
+ * variable `TEST_TALLY_FILE` names; without that variable it counts nothing. A test file that could not be
+ * loaded, an error outside a test, and a run that was cut short count as failed. Names each test that passed only
+ * when it was tried again: `TEST_RETRIES` allows that.
  */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(
@@ -12,6 +13,10 @@ export default class TallyReporter implements Reporter {
     unhandledErrors: readonly SerializedError[],
     reason: "passed" | "failed" | "interrupted",
   ): void {
+    for (const test of testModules.flatMap((testModule) => [...testModule.children.allTests()])) {
+      if (test.diagnostic()?.flaky === true)
+        console.warn(`passed when tried again: ${test.module.relativeModuleId} > ${test.fullName}`);
+    }
     const tallyFile = process.env["TEST_TALLY_FILE"];
     if (tallyFile === undefined || tallyFile === "") return;
     let passed = 0;
