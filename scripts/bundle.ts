@@ -108,16 +108,24 @@ function shrink(file: string): void {
   writeFileSync(file, code);
 }
 
+/*
+ * The hooks of the plugins have filters: without one, each is called for all of some 1,800 modules, which costs a
+ * quarter of the time.
+ */
+
 /** A module finds its neighbors by `import.meta.url`, so this stays the address that it has in `src`. */
 function keepAddresses(): Plugin {
   return {
     name: "keep-addresses",
-    transform(code, id) {
-      if (!id.startsWith(SOURCES) || !code.includes("import.meta.url")) return null;
-      const path = relative(SOURCES, id).replaceAll(sep, "/").replace(/\.ts$/u, ".js");
-      const address = `new URL(${JSON.stringify(BUNDLE_ROOT + path)}, import.meta.url).href`;
-      // No line moves, so the source map of the text before is right.
-      return { code: code.replaceAll("import.meta.url", address), map: null };
+    transform: {
+      filter: { code: "import.meta.url" },
+      handler(code, id) {
+        if (!id.startsWith(SOURCES)) return null;
+        const path = relative(SOURCES, id).replaceAll(sep, "/").replace(/\.ts$/u, ".js");
+        const address = `new URL(${JSON.stringify(BUNDLE_ROOT + path)}, import.meta.url).href`;
+        // No line moves, so the source map of the text before is right.
+        return { code: code.replaceAll("import.meta.url", address), map: null };
+      },
     },
     renderChunk(code, { fileName }) {
       const toRoot = relative(dirname(fileName), ".").replaceAll(sep, "/") || ".";
@@ -134,13 +142,15 @@ function httpAlone(): Plugin {
   const id = "\0node:http";
   return {
     name: "http-alone",
-    resolveId: (source) => (source === "node:http" || source === "http" ? id : null),
-    load(loaded) {
-      if (loaded !== id) return null;
-      const names = Object.keys(http).filter((name) => !OF_UNDICI.has(name));
-      return `const http = process.getBuiltinModule("node:http");
+    resolveId: { filter: { id: /^(?:node:)?http$/u }, handler: () => id },
+    load: {
+      filter: { id: /^\0node:http$/u },
+      handler() {
+        const names = Object.keys(http).filter((name) => !OF_UNDICI.has(name));
+        return `const http = process.getBuiltinModule("node:http");
 export default http;
 export const { ${names.join(", ")} } = http;`;
+      },
     },
   };
 }
@@ -149,10 +159,11 @@ export const { ${names.join(", ")} } = http;`;
 function smallValidator(): Plugin {
   return {
     name: "small-validator",
-    resolveId: (source) =>
-      source === "@modelcontextprotocol/server/_shims"
-        ? fileURLToPath(import.meta.resolve("@modelcontextprotocol/server").replace("index.mjs", "shimsWorkerd.mjs"))
-        : null,
+    resolveId: {
+      filter: { id: /^@modelcontextprotocol\/server\/_shims$/u },
+      handler: () =>
+        fileURLToPath(import.meta.resolve("@modelcontextprotocol/server").replace("index.mjs", "shimsWorkerd.mjs")),
+    },
   };
 }
 
@@ -167,7 +178,10 @@ function plainMail(): Plugin {
   ];
   return {
     name: "plain-mail",
-    load: (id) => tables.find(([end]) => id.replaceAll(sep, "/").endsWith(end))?.[1] ?? null,
+    load: {
+      filter: { id: /nodemailer.dist.esm/u },
+      handler: (id) => tables.find(([end]) => id.replaceAll(sep, "/").endsWith(end))?.[1] ?? null,
+    },
   };
 }
 
