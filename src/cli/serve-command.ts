@@ -9,6 +9,7 @@ import { curlLine, writeFirstConfig } from "./init-command.ts";
 import type { FirstTokens } from "./init-command.ts";
 import type { ChannelMessage } from "../core/host.ts";
 import { IdleMemory } from "./idle-memory.ts";
+import { ProgressBar } from "./progress-bar.ts";
 import { printable, printableLines } from "./terminal-text.ts";
 
 export interface ServeOptions extends LocationOptions {
@@ -46,6 +47,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   });
   const memory = new IdleMemory();
   const hooksUrl = new HooksUrlLine(io, json);
+  const bar = new ProgressBar(io, json);
   try {
     const gateway = await EmbeddedGateway.start({
       configFile,
@@ -55,11 +57,13 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
       strict,
       acceptLoss,
       compact,
+      onUpdate: (step) => bar.show(step),
       logger,
       env: io.env,
       onHooksUrl: (url) => hooksUrl.show(url),
       print: isForPeople ? (message) => io.out(consoleText(message)) : undefined,
     });
+    bar.end();
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(json ? `${JSON.stringify({ url: gateway.url })}\n` : `Reveille is listening on ${gateway.url}\n`);
     hooksUrl.begin();
@@ -69,6 +73,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     await gateway.stop();
     return EXIT_CODES.success;
   } finally {
+    bar.end();
     memory.stop();
     signals.forget();
     await logger.flush();

@@ -1,4 +1,5 @@
 import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/host.ts";
+import type { HostStoreOptions } from "../shared/open-store.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
 import type { ToolTimings } from "./tunnel/public-address.ts";
@@ -15,6 +16,8 @@ export interface GatewayOptions extends GatewayOverrides {
   /** True: the database is opened also when calls that were accepted are missing from it; it is rewritten first. */
   readonly acceptLoss?: boolean | undefined;
   readonly compact?: boolean | undefined;
+  /** Called before each step by which the database of an earlier version gets the form of this one. */
+  readonly onUpdate?: HostStoreOptions["onUpdate"];
   /** Prints a message of the channel `console` on the terminal of the program. Absent: it is kept, and not printed. */
   readonly print?: ((message: ChannelMessage) => void) | undefined;
   /** Called with the URL of the hooks each time when the tool of `gateway.expose` has given one. */

@@ -42,13 +42,11 @@ export interface GatewayParts {
   readonly createHost: () => GatewayHost;
 }
 
-export interface GatewayPartsOptions {
+export interface GatewayPartsOptions extends Pick<HostStoreOptions, "acceptLoss" | "compact" | "onUpdate"> {
   /** The configuration active, asked again at each use. */
   readonly config: () => GatewayConfig;
   /** Absolute; made with mode 0700 when it does not exist. */
   readonly stateDir: string;
-  readonly acceptLoss?: boolean | undefined;
-  readonly compact?: boolean | undefined;
   /** Prints a message of the channel `console`. */
   readonly print?: ((message: ChannelMessage) => void) | undefined;
   readonly clock: Clock;
@@ -61,13 +59,14 @@ const HOUR_MS = 3_600_000;
 
 /** Opens the database, in which all state is, and puts the parts together. */
 export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
-  const { config, stateDir, acceptLoss, compact, print, clock, logger, decide } = options;
+  const { config, stateDir, acceptLoss, compact, onUpdate, print, clock, logger, decide } = options;
   const { database, openDeliveryStore } = await openStore({
     stateDir,
     stateModule: STATE_MODULE_URL,
     logger,
     acceptLoss,
     compact,
+    onUpdate,
   });
   const sessions = new EmbeddedSessions({ database, clock, config });
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger, print });

@@ -132,7 +132,7 @@ export class EmbeddedGateway {
   }
 
   async #start(): Promise<void> {
-    const { configFile, stateDir, acceptLoss, compact, print, strict = false } = this.#options;
+    const { configFile, stateDir, acceptLoss, compact, onUpdate, print, strict = false } = this.#options;
     const { plugins: pluginsConfig } = this.#config.current;
     const loaded = await loadPlugins(pluginsConfig, {
       logger: this.#logger,
@@ -144,6 +144,7 @@ export class EmbeddedGateway {
       stateDir,
       acceptLoss,
       compact,
+      onUpdate,
       print,
       clock: this.#clock,
       logger: this.#logger,

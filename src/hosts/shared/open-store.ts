@@ -5,7 +5,7 @@ import type { Logger } from "../../core/host.ts";
 import { type DeliveryStore, StoreError } from "../../storage/delivery-store.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
 import { markFile } from "../../storage/sqlite/engine/commit-mark.ts";
-import { FileLock, SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { FileLock, SqliteDatabase, type SqliteDatabaseOptions } from "../../storage/sqlite/engine/database.ts";
 import { describeOpenError, SqliteError } from "../../storage/sqlite/engine/errors.ts";
 
 /** Holds the deliveries and the host's own state. */
@@ -17,21 +17,17 @@ export interface HostStore {
   readonly openDeliveryStore: () => Promise<DeliveryStore>;
 }
 
-export interface HostStoreOptions {
+export interface HostStoreOptions extends Pick<SqliteDatabaseOptions, "acceptLoss" | "compact" | "onUpdate"> {
   /** Absolute; created with mode 0700 when it does not exist. */
   readonly stateDir: string;
   /** The file that exports the host's own tables and operations as `sqliteModule`. */
   readonly stateModule: URL;
   readonly logger: Logger;
-  /** Opens the database also when commits that were made are missing. */
-  readonly acceptLoss?: boolean | undefined;
-  /** Rewrites the database first. */
-  readonly compact?: boolean | undefined;
 }
 
 /** Opens the database of a host in its state directory; rejects with a `SqliteError` when it cannot be opened. */
 export async function openHostStore(options: HostStoreOptions): Promise<HostStore> {
-  const { stateDir, stateModule, logger, acceptLoss, compact } = options;
+  const { stateDir, stateModule, logger, acceptLoss, compact, onUpdate } = options;
   makeStateDir(stateDir, logger);
   const database = await SqliteDatabase.open({
     file: join(stateDir, DATABASE_FILE),
@@ -39,6 +35,7 @@ export async function openHostStore(options: HostStoreOptions): Promise<HostStor
     logger,
     acceptLoss,
     compact,
+    onUpdate,
   });
   return { database, openDeliveryStore: async () => SqliteDeliveryStore.open(database) };
 }

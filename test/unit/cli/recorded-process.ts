@@ -46,10 +46,13 @@ export class RecordedProcess {
   /** Starts `serve` and resolves when it is ready, with its URL and the exit code to come. */
   async serve(...args: readonly string[]): Promise<{ readonly url: string; readonly code: Promise<number> }> {
     const code = this.run("serve", "--port", "0", ...args);
-    await Promise.race([once(this.#output, "line"), code]);
-    const url = /http:\S+/u.exec(this.out)?.[0];
-    if (url === undefined) throw new Error(`It did not start: ${this.err}`);
-    return { url, code };
+    const ended = code.then(() => "ended" as const);
+    for (;;) {
+      const event = await Promise.race([once(this.#output, "line"), ended]);
+      const url = /http:\S+/u.exec(this.out)?.[0];
+      if (url !== undefined) return { url, code };
+      if (event === "ended") throw new Error(`It did not start: ${this.err}`);
+    }
   }
 
   remove(): void {

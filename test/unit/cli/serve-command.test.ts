@@ -1,6 +1,8 @@
 import { once } from "node:events";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HttpConnection, wireRequest } from "../../integration/http/http-connection.ts";
 import { RecordedProcess } from "./recorded-process.ts";
@@ -68,6 +70,24 @@ describe("reveille serve", () => {
     expect(statSync(`${terminal.homeDir}/elsewhere/reveille.sqlite`).isFile()).toBe(true);
     terminal.signals.emit("SIGTERM");
     await code;
+  });
+
+  it("shows on a terminal how far the update of an earlier version's database is", async () => {
+    const stateDir = join(terminal.homeDir, "earlier");
+    mkdirSync(stateDir, { mode: 0o700 });
+    const database = new DatabaseSync(join(stateDir, "reveille.sqlite"));
+    database.exec(readFileSync(new URL("../storage/sqlite/store-0006.sql", import.meta.url), "utf8"));
+    database.close();
+    terminal.isTerminal = true;
+    const { code } = await terminal.serve("--state-dir", stateDir);
+    expect(terminal.out).toMatch(
+      /\[-{30}\] 0 % {2}0 of \d+ steps of the database's update.*\nReveille is listening on/su,
+    );
+    expect(terminal.out).toContain("0 of 1 rewriting of the database");
+    const messages = JSON.stringify(terminal.logger.lines);
+    expect(messages).toContain("bringing the database up to date");
+    terminal.signals.emit("SIGTERM");
+    expect(await code).toBe(0);
   });
 
   it("prints its URL as JSON when a program asks for that", async () => {

@@ -4,6 +4,7 @@ import { CommitMeasurements } from "../../../core/measurements.ts";
 import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
 import { describeOpenError, isBusy, SqliteError } from "./errors.ts";
 import { LogRestart } from "./log-restart.ts";
+import type { UpdateStep } from "./migrate.ts";
 import type { SqliteLogger } from "./module.ts";
 import { makePrivate, openReadConnection } from "./open-connection.ts";
 import { ReaderThread } from "./reader-thread.ts";
@@ -59,6 +60,8 @@ export interface SqliteDatabaseOptions {
   readonly acceptLoss?: boolean | undefined;
   /** Rewrites the file first, so that it has no free pages and can shrink in steps. */
   readonly compact?: boolean | undefined;
+  /** Called before each step by which a file of an earlier version gets the form of this one; the log has a line, too. */
+  readonly onUpdate?: ((step: UpdateStep) => void) | undefined;
 }
 
 /**
@@ -180,6 +183,10 @@ class Connections {
           this.#checkpoints.observe(reply.logBytes);
         },
         checkpointed: () => this.#checkpoints.finished(),
+        updating: (step) => {
+          if (step.done === 0) logger?.info({ file, steps: step.total }, "bringing the database up to date");
+          options.onUpdate?.(step);
+        },
         lost: (error) => {
           this.queue.rejectSent(error);
           this.#checkpoints.finished();

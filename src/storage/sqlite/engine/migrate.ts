@@ -2,15 +2,27 @@ import type { DatabaseSync } from "node:sqlite";
 import { reasonOf } from "../../../core/reason-of.ts";
 import type { SqliteModule } from "./module.ts";
 
+/** How far the file is on its way to the form of this version: the steps done, of those that are due. */
+export interface UpdateStep {
+  readonly done: number;
+  readonly total: number;
+  readonly what: "steps of the database's update" | "rewriting of the database";
+}
+
 /**
  * Brings the tables of a module up to date. All pending migrations are one transaction.
  *
  * The table `<module>_migration` records the name and the time (ISO 8601 UTC) of each applied migration.
  *
+ * `onStep` is called before each statement on a file that has tables already: some take minutes on a large one.
  * Throws when a migration fails (nothing of it stays), or when a newer version wrote the file: its
  * migrations are not known here.
  */
-export function migrate(database: DatabaseSync, { name, migrations }: Pick<SqliteModule, "name" | "migrations">): void {
+export function migrate(
+  database: DatabaseSync,
+  { name, migrations }: Pick<SqliteModule, "name" | "migrations">,
+  onStep?: (step: UpdateStep) => void,
+): void {
   const table = `"${name}_migration"`;
   const known = Object.keys(migrations).toSorted();
   try {
@@ -25,8 +37,14 @@ export function migrate(database: DatabaseSync, { name, migrations }: Pick<Sqlit
       known,
     );
     const record = database.prepare(`INSERT INTO ${table} VALUES (?, ?)`);
-    for (const pending of known.slice(applied.length)) {
-      for (const statement of migrations[pending] ?? []) database.exec(statement);
+    const due = known.slice(applied.length);
+    const total = due.reduce((sum, pending) => sum + (migrations[pending]?.length ?? 0), 0);
+    let done = 0;
+    for (const pending of due) {
+      for (const statement of migrations[pending] ?? []) {
+        if (applied.length > 0) onStep?.({ done: done++, total, what: "steps of the database's update" });
+        database.exec(statement);
+      }
       record.run(pending, new Date().toISOString());
     }
     database.exec("COMMIT");

@@ -2,6 +2,7 @@ import type { Worker } from "node:worker_threads";
 import type { FinishCheckpoint } from "./checkpoints.ts";
 import { describeOpenError, SqliteError } from "./errors.ts";
 import type { WriteBatch, WriteFailure } from "./group-commit.ts";
+import type { UpdateStep } from "./migrate.ts";
 import type { SqliteLogger } from "./module.ts";
 import { startThread } from "./start-thread.ts";
 
@@ -14,6 +15,8 @@ const HEALTHY_AFTER_MS = 60_000;
 export interface WriterThreadListener {
   committed(reply: CommittedReply): void;
   checkpointed(): void;
+  /** The file is brought into the form of this version, before the thread is ready. */
+  updating(step: UpdateStep): void;
   /** The thread died: nothing that was handed to it is answered any more. */
   lost(error: SqliteError): void;
 }
@@ -79,6 +82,8 @@ export class WriterThread {
         this.#listener.committed(reply);
       } else if (reply.kind === "checkpointed") {
         this.#listener.checkpointed();
+      } else if (reply.kind === "updating") {
+        this.#listener.updating(reply.step);
       } else if (reply.kind === "ready") {
         if (reply.accepted !== undefined) {
           this.#logger?.warn({ file: this.#start.file, loss: reply.accepted }, "a loss of accepted calls was accepted");
@@ -138,6 +143,7 @@ export type WriterRequest = WriteBatch | FinishCheckpoint | "close";
 
 export type WriterReply =
   | { readonly kind: "ready"; readonly accepted: string | undefined }
+  | { readonly kind: "updating"; readonly step: UpdateStep }
   | { readonly kind: "refused"; readonly message: string; readonly environmental: boolean }
   /** Answers `finish-checkpoint` and `restart-log`. */
   | { readonly kind: "checkpointed" }

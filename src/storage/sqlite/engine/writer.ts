@@ -6,7 +6,7 @@ import { CommitMark, findLoss, findReplacement, markFile } from "./commit-mark.t
 import { describeOpenError, isEnvironmental } from "./errors.ts";
 import { type CommitOutcome, GroupCommit, type WriteBatch } from "./group-commit.ts";
 import { LogRestart } from "./log-restart.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, type UpdateStep } from "./migrate.ts";
 import { importSqliteModule, type SqliteModule } from "./module.ts";
 import { openWriteConnection } from "./open-connection.ts";
 import { rewriteToShrink } from "./rewrite-file.ts";
@@ -45,14 +45,14 @@ export class Writer {
   static async open(
     file: string,
     modules: readonly SqliteModule[],
-    options: Pick<WriterStart, "acceptLoss" | "compact"> = {},
+    options: Pick<WriterStart, "acceptLoss" | "compact"> & { readonly onStep?: (step: UpdateStep) => void } = {},
   ): Promise<Writer> {
     const loss = refuseLoss(file, findLoss(file), options);
     if (loss !== undefined) keepDamagedLog(file);
     const database = openWriteConnection(file);
     try {
-      for (const module of modules) migrate(database, module);
-      rewriteToShrink(database, { compact: options.compact === true });
+      for (const module of modules) migrate(database, module, options.onStep);
+      rewriteToShrink(database, { compact: options.compact === true }, options.onStep);
       const identity = identityOf(database);
       const accepted = loss ?? refuseLoss(file, findReplacement(file, identity), options);
       return new Writer(database, modules, {
@@ -160,7 +160,9 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
   const reply = (message: WriterReply) => port.postMessage(message);
   let writer: Writer;
   try {
-    writer = await Writer.open(start.file, await Promise.all(start.modules.map(importSqliteModule)), start);
+    const onStep = (step: UpdateStep) => reply({ kind: "updating", step });
+    const modules = await Promise.all(start.modules.map(importSqliteModule));
+    writer = await Writer.open(start.file, modules, { ...start, onStep });
   } catch (error) {
     const message = describeOpenError(start.file, error);
     reply({ kind: "refused", message, environmental: isEnvironmental(error) });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { migrate } from "../../../../../src/storage/sqlite/engine/migrate.ts";
+import { migrate, type UpdateStep } from "../../../../../src/storage/sqlite/engine/migrate.ts";
 import type { SqliteModule } from "../../../../../src/storage/sqlite/engine/module.ts";
 
 const first: SqliteModule["migrations"] = { "0001-first": ["CREATE TABLE notes (text TEXT)"] };
@@ -33,6 +33,20 @@ describe("migrate", () => {
     file.exec("INSERT INTO notes VALUES ('four')");
     migrate(file, moduleOf(second));
     expect(file.prepare("SELECT * FROM notes").all()).toEqual([{ text: "four", length: 4 }]);
+  });
+
+  it("reports each step on a file of an old version, and none on a new one", () => {
+    const file = database();
+    const steps: UpdateStep[] = [];
+    const onStep = (step: UpdateStep) => steps.push(step);
+    migrate(file, moduleOf(first), onStep);
+    expect(steps).toEqual([]);
+    migrate(file, moduleOf(second), onStep);
+    const what = "steps of the database's update";
+    expect(steps).toEqual([
+      { done: 0, total: 2, what },
+      { done: 1, total: 2, what },
+    ]);
   });
 
   it("does nothing to a file that is up to date", () => {
