@@ -121,7 +121,7 @@ async function readFirst(entry: ReadEntry): Promise<Manifest> {
   if (entry.name !== MANIFEST || entry.bytes > MAX_MANIFEST_BYTES) {
     throw new CliError("The file is not a backup of Reveille.");
   }
-  const chunks: Buffer[] = [];
+  const chunks: Uint8Array[] = [];
   for await (const chunk of entry.content) chunks.push(chunk);
   return readManifest(Buffer.concat(chunks).toString("utf8"));
 }
@@ -140,7 +140,7 @@ function bytesOf({ files }: Manifest): number {
 /** Writes a file that was not there, for its owner alone; resolves with its checksum. */
 async function writeEntry({ content }: ReadEntry, path: string): Promise<string> {
   const hash = createHash("sha256");
-  async function* hashed(): AsyncGenerator<Buffer> {
+  async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       hash.update(chunk);
       yield chunk;
