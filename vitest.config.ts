@@ -18,11 +18,11 @@ const SQLITE = [
   "test/unit/storage/*.test.ts",
   "test/unit/storage/sqlite/**/*.test.ts",
   "test/unit/hosts/**/sqlite-*.test.ts",
-  "test/conformance/store/sqlite-*.test.ts",
+  "test/conformance/{state,store}/sqlite-*.test.ts",
 ];
 
 /** Tests with a PostgreSQL server. */
-const POSTGRES_TESTS = ["test/conformance/store/postgres-*.test.ts", "test/integration/postgres/**/*.test.ts"];
+const POSTGRES_TESTS = ["test/conformance/{state,store}/postgres-*.test.ts", "test/integration/postgres/**/*.test.ts"];
 
 /** Tests that start sandbox processes, command lines, watchers or whole gateways. */
 const PROCESSES = [

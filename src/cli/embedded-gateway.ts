@@ -6,6 +6,7 @@ import type {
   GatewayAccess,
   GatewayCommandOptions,
   ModelEndpoint,
+  MovedState,
   TriedConfinement,
   TriedModel,
   OpenedConfiguration,
@@ -38,6 +39,12 @@ export class EmbeddedCliGateway implements CliGateway {
 
   constructor(around: LocationEnvironment) {
     this.#environment = around;
+  }
+
+  async movedState(): Promise<MovedState> {
+    const { STATE_MODULE_URL: module } = await import("../hosts/embedded/state/sqlite-module.ts");
+    const { MOVED_STATE: tables } = await import("../hosts/embedded/state/moved-tables.ts");
+    return { module, tables };
   }
 
   locate(options: LocationOptions): FileLocations {

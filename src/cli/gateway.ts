@@ -2,6 +2,7 @@
 import type { ConfigIssue } from "../config/errors.ts";
 import { type ConfigSnapshot, type GatewayHost, HostError, type Logger } from "../core/host.ts";
 import type { IngressHooks } from "../ingress/hooks.ts";
+import type { MovedTable } from "../storage/postgres/move/tables.ts";
 import type { FileLocations, LocationOptions } from "./file-locations.ts";
 
 /** The options of commands that ask a running gateway. */
@@ -44,6 +45,13 @@ export interface OpenedConfiguration {
   readonly close: () => Promise<void>;
 }
 
+/** The own state of a host in its SQLite file. */
+export interface MovedState {
+  /** Exports its `sqliteModule`. */
+  readonly module: URL;
+  readonly tables: readonly MovedTable[];
+}
+
 /** The place and content of the gateway's configuration, and the way to its API. */
 export interface CliGateway {
   /** As it is written before a command: `reveille`. */
@@ -57,6 +65,8 @@ export interface CliGateway {
   readonly defaultPath: string;
   /** Starts a configuration where there is none. */
   readonly setupCommand: string;
+  /** The state of the host that `move` takes along; absent for a host whose own state stays where it is. */
+  movedState?(): Promise<MovedState>;
   locate(options: LocationOptions): FileLocations;
   /** True when there is a configuration, valid or not. */
   isConfigured(options: LocationOptions): boolean;

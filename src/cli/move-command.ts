@@ -2,6 +2,7 @@
 import { openStoredDeliveries } from "../hosts/shared/open-store.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
 import { type Moved, moveFromSqlite } from "../storage/postgres/move/move-from-sqlite.ts";
+import { MOVED_TABLES } from "../storage/postgres/move/tables.ts";
 import { untilSignal } from "./end-signals.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -18,7 +19,7 @@ const MOVED_REASON = "Moved to PostgreSQL with reveille move.";
 const RUNS_AT_A_TIME = 500;
 
 /**
- * Copies the deliveries of a gateway that does not run from its SQLite file to `hooks.store`, and ends the open ones in
+ * Copies the deliveries and sessions of a gateway that does not run from its SQLite file to `hooks.store`, and ends the open ones in
  * the file, so that no run is open twice. Rejects when anything is missing, and then the file is as it was.
  */
 export function moveStore(options: MoveOptions, io: CliIo): Promise<number> {
@@ -31,12 +32,17 @@ export function moveStore(options: MoveOptions, io: CliIo): Promise<number> {
       throw new CliError(`${gateway.block}.store is not set, or hooks are off: there is no database to move to.`);
     }
     try {
-      const { reader, deliveries, close } = await openStoredDeliveries(gateway.locate(options).stateDir, logger);
+      const state = await gateway.movedState?.();
+      const modules = state === undefined ? [] : [state.module];
+      const tables = [...MOVED_TABLES, ...(state?.tables ?? [])];
+      const { stateDir } = gateway.locate(options);
+      const { reader, deliveries, close } = await openStoredDeliveries(stateDir, logger, modules);
       try {
         const bar = new ProgressBar(io, options.json === true);
         const onProgress = ({ table, ...progress }: { table: string; done: number; total: number }): void =>
           bar.show({ ...progress, what: `rows  ${table}` });
-        const moved = await moveFromSqlite({ from: reader, url: store.url, now: Date.now(), onProgress, signal });
+        const { url } = store;
+        const moved = await moveFromSqlite({ from: reader, tables, url, now: Date.now(), onProgress, signal });
         bar.end();
         report(moved, await endAll(deliveries), options, io);
       } finally {

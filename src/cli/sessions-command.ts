@@ -1,5 +1,5 @@
 /** `reveille outbox` and `reveille sessions`: what agents said. */
-import type { OutboxMessage } from "../hosts/embedded/channels/outbox.ts";
+import type { OutboxMessage } from "../hosts/embedded/state/outbox-reads.ts";
 import type { PendingEvent, SessionMessage, SessionSummary } from "../hosts/embedded/state/session-reads.ts";
 import { askGateway, reachGateway } from "./gateway-client.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";

@@ -21,7 +21,7 @@ export const StoreSchema = Type.Object(
   {
     additionalProperties: false,
     description:
-      "Keeps the deliveries in PostgreSQL, which one gateway at a time can use, or several with `several`; `reveille migrate` makes its tables. Absent: in the SQLite file of the state folder. Read at the start only.",
+      "Keeps the deliveries, and the sessions of the embedded gateway, in PostgreSQL, which one gateway at a time can use, or several with `several`; `reveille migrate` makes its tables. Absent: in the SQLite file of the state folder. Read at the start only.",
   },
 );
 

@@ -1,6 +1,7 @@
 import type { StoreConfig } from "../config/store.ts";
 import type { Logger } from "../core/host.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
+import type { TakeDatabase } from "../storage/postgres/engine/database.ts";
 
 /** What opens the store of the state folder. */
 export interface LocalStore {
@@ -8,6 +9,7 @@ export interface LocalStore {
   readonly canShare: boolean;
   readonly openLocal: () => Promise<DeliveryStore>;
   readonly logger: Logger;
+  readonly takeDatabase?: TakeDatabase | undefined;
 }
 
 /**
@@ -16,11 +18,14 @@ export interface LocalStore {
  */
 export async function openConfiguredStore(
   config: StoreConfig | undefined,
-  { openLocal, logger, canShare }: LocalStore,
+  { openLocal, logger, canShare, takeDatabase }: LocalStore,
 ): Promise<DeliveryStore> {
   if (config?.several === true && !canShare) throw new StoreError("UNAVAILABLE", NOT_SHARED);
   const local = await openLocal();
-  if (config === undefined) return local;
+  if (config === undefined) {
+    await takeDatabase?.(undefined);
+    return local;
+  }
   try {
     const { queued, running, held } = await local.backlog();
     const open = queued + running + held;
@@ -30,7 +35,10 @@ export async function openConfiguredStore(
   }
   // The client is loaded only where it is configured.
   const { PostgresDeliveryStore } = await import("../storage/postgres/delivery-store.ts");
-  return PostgresDeliveryStore.open({ url: config.url, logger, isBeside: config.several });
+  const { url, several: isBeside } = config;
+  const store = await PostgresDeliveryStore.open({ url, logger, isBeside, keepsDatabase: takeDatabase !== undefined });
+  await takeDatabase?.(store.database);
+  return store;
 }
 
 const NOT_SHARED = "hooks.store.several: the sessions of this host are in its one process; leave it out.";

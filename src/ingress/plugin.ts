@@ -10,6 +10,7 @@ import type { Operations } from "./open-running.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../storage/delivery-store.ts";
 import type { DeliveryDetail } from "../core/delivery.ts";
 import { openSqliteStore } from "../storage/sqlite/delivery-store.ts";
+import type { TakeDatabase } from "../storage/postgres/engine/database.ts";
 import { openConfiguredStore } from "./open-store.ts";
 
 const NAME = "reveille";
@@ -20,6 +21,8 @@ const AFTER_OTHERS = 1_000;
 export interface WebhookIngressOptions {
   /** Opens the store where `hooks.store` names none; a file of its own in the host's state directory when absent. */
   readonly openStore?: (host: GatewayHost) => Promise<DeliveryStore>;
+  /** Takes the database of `hooks.store` for the host's own state as well; the host closes it then. */
+  readonly takeDatabase?: TakeDatabase | undefined;
   /** True: a configuration is refused as a whole when one mapping refers to something missing. Default: that mapping is set aside. */
   readonly strict?: boolean | undefined;
 }
@@ -63,6 +66,7 @@ export class WebhookIngress implements GatewayPlugin {
   }
 
   readonly #openStore: (host: GatewayHost) => Promise<DeliveryStore>;
+  readonly #takeDatabase: TakeDatabase | undefined;
   readonly #strict: boolean;
   #ingress: Ingress | undefined;
   #stateDir: string | undefined;
@@ -72,6 +76,7 @@ export class WebhookIngress implements GatewayPlugin {
 
   constructor(options: WebhookIngressOptions = {}) {
     this.#openStore = options.openStore ?? openSqliteStore;
+    this.#takeDatabase = options.takeDatabase;
     this.#strict = options.strict ?? false;
   }
 
@@ -105,6 +110,7 @@ export class WebhookIngress implements GatewayPlugin {
         openLocal: () => this.#openStore(host),
         logger: host.logger,
         canShare: host.name === "embedded",
+        takeDatabase: this.#takeDatabase,
       });
     this.#ingress ??= new Ingress(host, { openStore, strict: this.#strict });
     return this.#ingress;

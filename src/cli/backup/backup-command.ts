@@ -115,7 +115,9 @@ function report(file: string, manifest: Manifest, { json }: BackupOptions, io: C
   }
   if (isLackingKey(manifest)) io.out("Without the key of the gateway, by which it knows what its runs have written.\n");
   if (manifest.isOnPostgres) {
-    io.err("The deliveries are in PostgreSQL and not in this file: back them up with pg_dump at the same time.\n");
+    io.err(
+      "Deliveries, sessions and the outbox are in PostgreSQL and not in this file: back them up with pg_dump at the same time.\n",
+    );
   }
 }
 

@@ -30,7 +30,7 @@ export interface Manifest {
   readonly program: string;
   readonly at: string;
   readonly hasSecrets: boolean;
-  /** True: the deliveries are in PostgreSQL, and not in the backup. */
+  /** True: deliveries, sessions and the outbox are in PostgreSQL, and not in the backup. */
   readonly isOnPostgres: boolean;
   readonly leftOut: readonly LeftOut[];
   readonly files: readonly ManifestFile[];

@@ -170,6 +170,7 @@ function report(
     io.out("These secrets are not in the backup. Set the variables or make the files before you start the gateway:\n");
     for (const { path, from } of leftOut) io.out(`  ${printable(path)} (${printable(from)})\n`);
   }
-  if (isOnPostgres) io.err("The deliveries are in PostgreSQL: restore them from your pg_dump of the same time.\n");
+  if (isOnPostgres)
+    io.err("Deliveries, sessions and the outbox are in PostgreSQL: restore them from your pg_dump of the same time.\n");
   io.out(`Check it with: ${io.gateway.program} check\n`);
 }

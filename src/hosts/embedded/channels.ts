@@ -8,11 +8,12 @@ import {
   type HostChannels,
   type Logger,
 } from "../../core/host.ts";
-import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { OwnChannelConfig } from "./config/own-channel.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
+import type { OutboxPage } from "./state/outbox-reads.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
+import type { StateStore } from "./state/state-store.ts";
 import { messageId } from "../../http/sign-message.ts";
 import { emailSender } from "./channels/email.ts";
 import { httpSender, namesRecipient } from "./channels/http.ts";
@@ -39,7 +40,7 @@ export class EmbeddedChannels implements HostChannels {
 
   constructor(options: {
     config: () => GatewayConfig;
-    database: SqliteDatabase;
+    state: StateStore;
     sessions: EmbeddedSessions;
     clock: Clock;
     logger: Logger;
@@ -138,13 +139,18 @@ export class EmbeddedChannels implements HostChannels {
   }
 
   /** The messages that the channels got, newest first. Rejects with `InvalidCursorError`. */
-  outbox(query: PageQuery): ReturnType<Outbox["page"]> {
+  outbox(query: PageQuery): Promise<OutboxPage> {
     return this.#outbox.page(query);
   }
 
   /** Messages that a turn left to be sent, oldest first; asked once, at start. */
   unsent(limit: number): Promise<readonly ChannelMessage[]> {
     return this.#outbox.pending(limit);
+  }
+
+  /** Rejects where another gateway may be sending what the outbox has. */
+  confirmPlace(): Promise<void> {
+    return this.#sessions.confirmPlace();
   }
 
   /** Ends the tries at a message that a turn left. */

@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { HostError } from "../../core/host.ts";
 import type { ChannelMessage, Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts";
+import type { PostgresDatabase, TakeDatabase } from "../../storage/postgres/engine/database.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { EmbeddedAgents } from "./agents.ts";
@@ -18,23 +19,32 @@ import { EmbeddedHeartbeat } from "./heartbeat.ts";
 import { limitShutdownTaps } from "./plugins/shutdown.ts";
 import { EmbeddedSessions } from "./sessions.ts";
 import { StartError } from "./errors.ts";
+import { ChosenState } from "./state/chosen-state.ts";
+import { PostgresState } from "./state/postgres-state.ts";
 import { STATE_MODULE_URL } from "./state/sqlite-module.ts";
+import { SqliteState } from "./state/sqlite-state.ts";
+import type { StateStore } from "./state/state-store.ts";
 import { TranscriptRetention } from "./state/transcript-retention.ts";
 
 export interface GatewayParts {
   readonly database: SqliteDatabase;
+  readonly state: ChosenState;
   readonly openDeliveryStore: HostStore["openDeliveryStore"];
+  /** Decides where the state is: before that, no part can read or write it. */
+  readonly takeDatabase: TakeDatabase;
   readonly sessions: EmbeddedSessions;
   readonly approvals: Approvals;
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
   /**
-   * Sends what the outbox has; begins heartbeats, and the removal of what is old, once this gateway carries out the
-   * runs: while another one on the same store does, the sessions are there.
+   * Sends what the outbox has, begins heartbeats and the removal of what is old once this gateway carries out the
+   * runs: while another one on the same store does, it does all that.
    */
   readonly start: (leading: Promise<void>) => void;
-  /** Ends them and every program of an agent; the database stays open. */
+  /** Ends them and every program of an agent; the databases stay open. */
   readonly stop: (deadlineMs: number) => Promise<void>;
+  /** Closes the databases. */
+  readonly close: () => Promise<void>;
   /**
    * A host object with lifecycle hooks of its own, for plugins that are applied together: their own
    * hooks hang on it. All else is the same in each.
@@ -68,10 +78,11 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     compact,
     onUpdate,
   });
-  const sessions = new EmbeddedSessions({ database, clock, config });
-  const channels = new EmbeddedChannels({ config, database, sessions, clock, logger, print });
+  const state = new ChosenState();
+  const sessions = new EmbeddedSessions({ state, clock, config });
+  const channels = new EmbeddedChannels({ config, state, sessions, clock, logger, print });
   const approvals = new Approvals({
-    database,
+    state,
     clock,
     logger,
     send: (agentId, message) => channels.sendToOwner(agentId, message),
@@ -105,7 +116,6 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     void removeOldCopies(clock.now() - config().session.isolatedRetentionMs, { stateDir, logger });
   };
   await removeLeftovers({ stateDir, logger });
-  await approvals.start();
   let removal: NodeJS.Timeout | undefined;
   let isStopped = false;
   const begin = (): void => {
@@ -115,18 +125,43 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     removeCopies();
     removal = setInterval(removeCopies, HOUR_MS).unref();
   };
-  const start = (leading: Promise<void>): void => {
-    heartbeat.wakeSender();
-    void leading.then(begin);
-  };
-  const stop = async (deadlineMs: number): Promise<void> => {
+  const start = (leading: Promise<void>): void => void leading.then(begin);
+  const end = async (deadlineMs: number): Promise<void> => {
     isStopped = true;
     clearInterval(removal);
     await heartbeat.stop(deadlineMs);
     await retention.stop();
+  };
+  const stop = async (deadlineMs: number): Promise<void> => {
+    await end(deadlineMs);
     await turns.close();
   };
-  return { database, openDeliveryStore, sessions, approvals, channels, heartbeat, start, stop, createHost };
+  let remote: PostgresDatabase | undefined;
+  const takeDatabase: TakeDatabase = async (found) => {
+    remote = found;
+    const local = new SqliteState(database);
+    if (found === undefined) state.choose(local);
+    else {
+      state.choose(new PostgresState(found));
+      await warnOfLeft(local, state, logger);
+      // What this gateway began, another one begins again: it must not end here as well.
+      void found.writer.replaced.then(() => end(clock.now()));
+    }
+    await approvals.start();
+  };
+  const close = async (): Promise<void> => {
+    await remote?.close();
+    await database.close();
+  };
+  const own = { database, state, openDeliveryStore, takeDatabase, sessions, approvals, channels, heartbeat };
+  return { ...own, start, stop, close, createHost };
+}
+
+/** Says that the state folder has sessions which no gateway reads any more. */
+async function warnOfLeft(local: StateStore, chosen: StateStore, logger: Logger): Promise<void> {
+  const isEmpty = async (state: StateStore) => (await state.read("list", { limit: 1 })).sessions.length === 0;
+  if ((await isEmpty(local)) || !(await isEmpty(chosen))) return;
+  logger.warn({}, "the sessions and the outbox in the state folder are not used: reveille move carries them over");
 }
 
 async function openStore(options: HostStoreOptions): Promise<HostStore> {

@@ -153,6 +153,7 @@ export class EmbeddedGateway {
     this.#open.parts = parts;
     const ingress: publicApi.WebhookIngress = new publicApi.WebhookIngress({
       openStore: parts.openDeliveryStore,
+      takeDatabase: parts.takeDatabase,
       strict,
     });
     const plugins = new PluginReload(pluginsConfig, {
@@ -289,7 +290,6 @@ export class EmbeddedGateway {
     await traces?.close();
     await parts?.stop(deadlineMs);
     await Promise.all([server?.close(leftMs()), this.#publicAddress.close(leftMs())]);
-    if (parts === undefined) return;
-    await parts.database.close();
+    await parts?.close();
   }
 }

@@ -92,6 +92,7 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
     { role: "user" as const, text: prompt },
   ];
   const checkOutgoing = sessions.outgoingCheck(messages);
+  await sessions.confirmPlace();
   const result = await agents.converse({
     agentId,
     sessionKey,
@@ -151,6 +152,7 @@ async function runOwnerTurn(
     { role: "user" as const, text: prompt },
   ];
   const checkOutgoing = sessions.outgoingCheck(conversation);
+  await sessions.confirmPlace();
   const result = await agents.converse({
     agentId,
     sessionKey,

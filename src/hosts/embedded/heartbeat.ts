@@ -26,6 +26,7 @@ const MAX_LANES = 1_000;
 const MAX_REASONS = 8;
 const PERIODIC = "periodic";
 const MAX_DELAY_MS = 2_147_483_647;
+const LOOK_MS = 1_000;
 
 interface SessionLane {
   readonly agentId: string;
@@ -56,6 +57,10 @@ export class EmbeddedHeartbeat {
   readonly #aborting = new AbortController();
   #running = false;
   #periodic: NodeJS.Timeout | undefined;
+  /** Looks for what other gateways have left. */
+  #looking: NodeJS.Timeout | undefined;
+  /** Requests that are taken up, by their sessions: one that changes is another one. */
+  #taken: ReadonlyMap<string, string> = new Map();
 
   constructor(options: {
     sessions: EmbeddedSessions;
@@ -81,13 +86,25 @@ export class EmbeddedHeartbeat {
     }
     void this.#takeUpRequests();
     this.reschedule();
+    if (!this.#gateway.sessions.areShared) return;
+    this.#looking = setInterval(() => {
+      this.#sender.wake();
+      void this.#takeUpRequests();
+    }, LOOK_MS);
   }
 
   async #takeUpRequests(): Promise<void> {
     const { sessions, logger } = this.#gateway;
     try {
       const requests = await sessions.requestedTurns();
-      for (const request of this.#running ? requests : []) this.#requestTurn(request, { remembered: true });
+      if (!this.#running) return;
+      const taken = new Map<string, string>();
+      for (const { pending, ...request } of requests) {
+        const mark = `${pending} ${request.reason}`;
+        taken.set(request.sessionKey, mark);
+        if (this.#taken.get(request.sessionKey) !== mark) this.#requestTurn(request, { remembered: true });
+      }
+      this.#taken = taken;
     } catch (error) {
       logger.error(
         { err: error },
@@ -105,9 +122,9 @@ export class EmbeddedHeartbeat {
     }
   }
 
-  /** Says that there may be something to send. */
+  /** Says that there may be something to send; the gateway that carries out the runs sends it. */
   wakeSender(): void {
-    this.#sender.wake();
+    if (this.#running) this.#sender.wake();
   }
 
   /** Asks for a turn of the session soon. Returns at once; the request outlives the process. */
@@ -122,6 +139,7 @@ export class EmbeddedHeartbeat {
   async stop(deadlineMs: number): Promise<void> {
     this.#running = false;
     clearTimeout(this.#periodic);
+    clearInterval(this.#looking);
     for (const lane of this.#lanes.values()) {
       clearTimeout(lane.timer);
       lane.timer = undefined;
@@ -149,6 +167,10 @@ export class EmbeddedHeartbeat {
 
   #requestTurn(request: HeartbeatRequest, options: { remembered: boolean }): void {
     const { agentId, sessionKey, reason } = request;
+    if (!this.#running && this.#gateway.sessions.areShared) {
+      this.#storeRequest(undefined, request);
+      return;
+    }
     const lane = this.#lanes.get(sessionKey) ?? this.#openLane(agentId, sessionKey);
     if (lane === undefined) {
       return;
@@ -187,10 +209,11 @@ export class EmbeddedHeartbeat {
     return lane;
   }
 
-  #storeRequest(lane: SessionLane, request: HeartbeatRequest): void {
+  #storeRequest(lane: SessionLane | undefined, request: HeartbeatRequest): void {
+    const { sessionKey } = request;
     this.#gateway.sessions.storeTurnRequest(request).catch((error: unknown) => {
-      lane.remembered = false;
-      this.#gateway.logger.warn({ err: error, sessionKey: lane.sessionKey }, "a heartbeat request could not be stored");
+      if (lane !== undefined) lane.remembered = false;
+      this.#gateway.logger.warn({ err: error, sessionKey }, "a heartbeat request could not be stored");
     });
   }
 

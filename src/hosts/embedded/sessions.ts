@@ -3,20 +3,27 @@ import type { CheckOutgoing, CheckTurn } from "../../core/outgoing/check-outgoin
 import type { TurnMessage } from "./agents/turn.ts";
 import type { TextRights } from "../../core/agent-rights.ts";
 import type { AcpMemory } from "./agents/acp-agents.ts";
-import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome } from "../shared/state-operations.ts";
 import type { ChannelTarget, Clock, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
-import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
-import { enqueueEvent, writeState } from "../shared/write-state.ts";
-import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
+import { enqueueEvent } from "../shared/write-state.ts";
+import type {
+  EventPage,
+  MessagePage,
+  OwnerMessages,
+  PendingEvent,
+  RequestedTurn,
+  Said,
+  SessionPage,
+  TurnLimits,
+} from "./state/session-reads.ts";
 import { STATE_LIMITS } from "./state/operations.ts";
-import type { AppendTurn, BeginRun, EndRun, ForgetRuns, ForgetRunsOutcome } from "./state/operations.ts";
+import type { AppendTurn, EndRun, ForgetRunsOutcome } from "./state/operations.ts";
+import { LastRoutes } from "./state/last-routes.ts";
+import { type StateStore, writeTo } from "./state/state-store.ts";
 
 /** A run takes at most a day: what began before and has no end was cut off with its process. */
 const MAX_RUN_MS = 24 * 3_600_000;
-/** Routes held in memory; there is one for each agent that anyone asked about. */
-const MAX_CACHED_ROUTES = 1_000;
 
 /**
  * Sessions as the host contract has them, without the heartbeat, and what the gateway itself needs
@@ -24,18 +31,27 @@ const MAX_CACHED_ROUTES = 1_000;
  * {@link HostError}; reads see every write that has resolved.
  */
 export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> {
-  readonly #database: SqliteDatabase;
+  readonly #state: StateStore;
   readonly #clock: Clock;
   readonly #config: () => GatewayConfig;
-  readonly #reads: SessionReads;
-  readonly #routes = new Map<string, ChannelTarget | undefined>();
+  readonly #routes: LastRoutes;
   #checkTurn: CheckTurn | undefined;
 
-  constructor(options: { database: SqliteDatabase; clock: Clock; config: () => GatewayConfig }) {
-    this.#database = options.database;
+  constructor(options: { state: StateStore; clock: Clock; config: () => GatewayConfig }) {
+    this.#state = options.state;
     this.#clock = options.clock;
     this.#config = options.config;
-    this.#reads = prepareSessionReads(options.database.reader);
+    this.#routes = new LastRoutes(options.state);
+  }
+
+  /** True: other gateways have the same sessions. */
+  get areShared(): boolean {
+    return this.#state.isShared;
+  }
+
+  /** Rejects where another gateway may have taken the place of this one. */
+  confirmPlace(): Promise<void> {
+    return this.#state.confirmPlace();
   }
 
   checkOutgoing(check: CheckTurn): void {
@@ -74,21 +90,22 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     const { sessionKey, text, owner } = event;
     const rights = event.rights && JSON.stringify(event.rights);
     await enqueueEvent(event, (key) => {
-      const args: EnqueueEvent = { sessionKey, text, key, owner, rights, at: this.#clock.now() };
-      return this.#write<EnqueueOutcome>("enqueue", args, "The system event");
+      const args = { sessionKey, text, key, owner, rights, at: this.#clock.now() };
+      return writeTo(this.#state, "The system event", "enqueue", args);
     });
-    if (owner !== undefined) this.#routes.delete(sessionKey);
+    if (owner !== undefined) this.#routes.forget(sessionKey);
   }
 
   /** Remembers that a turn was asked for, until the session's pending events are consumed. */
   async storeTurnRequest(request: HeartbeatRequest): Promise<void> {
     const { sessionKey, agentId, reason } = request;
-    await this.#write("requestTurn", { sessionKey, agentId, reason, at: this.#clock.now() }, "The heartbeat request");
+    const args = { sessionKey, agentId, reason, at: this.#clock.now() };
+    await writeTo(this.#state, "The heartbeat request", "requestTurn", args);
   }
 
-  /** Turns that were asked for before the process ended, and whose events still wait. */
-  async requestedTurns(): Promise<readonly HeartbeatRequest[]> {
-    return this.#reads.requestedTurns();
+  /** Turns that were asked for before the process ended, or by another one, and whose events still wait. */
+  requestedTurns(): Promise<readonly RequestedTurn[]> {
+    return this.#state.read("requestedTurns");
   }
 
   /**
@@ -102,13 +119,14 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     readonly rights?: TextRights | undefined;
   }): Promise<boolean> {
     const rights = run.rights && JSON.stringify(run.rights);
-    const args: BeginRun = { ...run, rights, prompt: cutMessage(run.prompt), at: this.#clock.now() };
-    return (await this.#write<BeginRunOutcome>("beginRun", args, "The run")) === "begun";
+    const args = { ...run, rights, prompt: cutMessage(run.prompt), at: this.#clock.now() };
+    return (await writeTo(this.#state, "The run", "beginRun", args)) === "begun";
   }
 
   /** Ends the transcript of an isolated run: its reply, or a note on why there is none. */
   async endRun(run: Omit<EndRun, "at">): Promise<void> {
-    await this.#write("endRun", { ...run, text: cutMessage(run.text), at: this.#clock.now() }, "The reply");
+    const args = { ...run, text: cutMessage(run.text), at: this.#clock.now() };
+    await writeTo(this.#state, "The reply", "endRun", args);
   }
 
   /**
@@ -118,7 +136,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   async appendTurn(turn: Omit<AppendTurn, "at">): Promise<void> {
     const { user, assistant } = turn;
     const args = { ...turn, user: cutMessage(user), assistant: cutMessage(assistant), at: this.#clock.now() };
-    await this.#write("appendTurn", args, "The turn");
+    await writeTo(this.#state, "The turn", "appendTurn", args);
   }
 
   /**
@@ -130,103 +148,79 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   async forgetRuns(after: number): Promise<ForgetRunsOutcome> {
     const now = this.#clock.now();
     const { isolatedRetentionMs, isolatedMaxBytes } = this.#config().session;
-    const step: ForgetRuns = {
+    const step = {
       after,
       before: now - isolatedRetentionMs,
       maxBytes: isolatedMaxBytes ?? null,
       endedBefore: now - MAX_RUN_MS,
       now,
     };
-    return await this.#write<ForgetRunsOutcome>("forgetRuns", step, "The removal of transcripts");
+    return writeTo(this.#state, "The removal of transcripts", "forgetRuns", step);
   }
 
   /** What the texts that the session has read leave of its agent's rights. */
-  async rights(sessionKey: string): Promise<readonly TextRights[]> {
-    return this.#reads.rights(sessionKey);
+  rights(sessionKey: string): Promise<readonly TextRights[]> {
+    return this.#state.read("rights", sessionKey);
   }
 
   /** Where an agent with a memory of its own finds the session again. */
   memory(sessionKey: string): AcpMemory {
     return {
       of: sessionKey,
-      read: async () => this.#reads.agentSession(sessionKey),
-      write: (id) => this.#write("setAgentSession", { sessionKey, id, at: this.#clock.now() }, "The agent's session"),
+      read: () => this.#state.read("agentSession", sessionKey),
+      write: (id) => {
+        const args = { sessionKey, id, at: this.#clock.now() };
+        return writeTo(this.#state, "The agent's session", "setAgentSession", args);
+      },
     };
   }
 
   /** Sessions, newest activity first. Rejects with `InvalidCursorError`. */
-  async list(query: PageQuery): Promise<ReturnType<SessionReads["list"]>> {
-    return this.#reads.list(query);
+  list(query: PageQuery): Promise<SessionPage> {
+    return this.#state.read("list", query);
   }
 
   /** A session's messages, oldest first; none for an unknown key. Rejects with `InvalidCursorError`. */
-  async messages(sessionKey: string, query: PageQuery): Promise<ReturnType<SessionReads["messages"]>> {
-    return this.#reads.messages(sessionKey, query);
+  messages(sessionKey: string, query: PageQuery): Promise<MessagePage> {
+    return this.#state.read("messages", sessionKey, query);
   }
 
   /** A session's pending events, oldest first. Rejects with `InvalidCursorError`. */
-  async pendingEvents(sessionKey: string, query: PageQuery): Promise<ReturnType<SessionReads["pendingEvents"]>> {
-    return this.#reads.pendingEvents(sessionKey, query);
+  pendingEvents(sessionKey: string, query: PageQuery): Promise<EventPage> {
+    return this.#state.read("pendingEvents", sessionKey, query);
   }
 
   /** The pending events that one turn is given: the oldest that fit, at least one if there is one. */
-  async turnEvents(
-    key: string,
-    limits: { limit: number; maxChars: number },
-  ): Promise<ReturnType<SessionReads["turnEvents"]>> {
-    return this.#reads.turnEvents(key, limits);
+  turnEvents(key: string, limits: TurnLimits): Promise<readonly PendingEvent[]> {
+    return this.#state.read("turnEvents", key, limits);
   }
 
   /** What the owner wrote and no turn has taken, the oldest that fits. */
-  async ownerMessages(
-    key: string,
-    limits: { limit: number; maxChars: number },
-  ): Promise<ReturnType<SessionReads["ownerMessages"]>> {
-    return this.#reads.ownerMessages(key, limits);
+  ownerMessages(key: string, limits: TurnLimits): Promise<OwnerMessages | undefined> {
+    return this.#state.read("ownerMessages", key, limits);
   }
 
   /** The latest messages of the session's own turns that fit, oldest first. */
-  async conversation(
-    key: string,
-    limits: { limit: number; maxChars: number },
-  ): Promise<ReturnType<SessionReads["conversation"]>> {
-    return this.#reads.conversation(key, limits);
+  conversation(key: string, limits: TurnLimits): Promise<readonly Said[]> {
+    return this.#state.read("conversation", key, limits);
   }
 
   /** The latest turns of hook runs in the session that were answered and fit, oldest first, as pairs of messages. */
-  async runTurns(
-    key: string,
-    limits: { limit: number; maxChars: number },
-  ): Promise<ReturnType<SessionReads["runTurns"]>> {
-    return this.#reads.runTurns(key, limits);
+  runTurns(key: string, limits: TurnLimits): Promise<readonly Said[]> {
+    return this.#state.read("runTurns", key, limits);
   }
 
   /** Whom the agent's main session last talked to. */
-  async lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
-    const sessionKey = this.mainSessionKey(agentId);
-    if (!this.#routes.has(sessionKey)) {
-      this.#cacheRoute(sessionKey, this.#reads.route(sessionKey));
-    }
-    return this.#routes.get(sessionKey);
+  lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
+    return this.#routes.of(this.mainSessionKey(agentId));
   }
 
   /** Sets whom the agent's main session last talked to. */
-  async setLastRoute(agentId: string, target: ChannelTarget): Promise<void> {
+  async setLastRoute(agentId: string, { channel, to }: ChannelTarget): Promise<void> {
     const sessionKey = this.mainSessionKey(agentId);
-    const { channel, to } = target;
-    await this.#write("setRoute", { sessionKey, channel, to, at: this.#clock.now() }, "The route");
-    this.#cacheRoute(sessionKey, { channel, to });
-  }
-
-  #cacheRoute(sessionKey: string, route: ChannelTarget | undefined): void {
-    if (this.#routes.size >= MAX_CACHED_ROUTES) {
-      this.#routes.clear();
-    }
-    this.#routes.set(sessionKey, route);
-  }
-
-  #write<Result>(operation: string, args: object, what: string): Promise<Result> {
-    return writeState<Result>(this.#database, `embedded.${operation}`, args, what);
+    const args = { sessionKey, channel, to, at: this.#clock.now() };
+    await writeTo(this.#state, "The route", "setRoute", args);
+    this.#routes.forget(sessionKey);
   }
 }
 

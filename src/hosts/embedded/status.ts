@@ -2,6 +2,7 @@
 import { stat, statfs } from "node:fs/promises";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import type { StateStore } from "./state/state-store.ts";
 import type { ConfigRefusal } from "./config/reload.ts";
 import type { PublicAddress } from "./tunnel/public-address.ts";
 
@@ -13,7 +14,8 @@ export interface StatusProblem {
 }
 
 export interface GatewayStatusSources {
-  readonly database: Pick<SqliteDatabase, "write" | "file">;
+  readonly database: Pick<SqliteDatabase, "file">;
+  readonly state: Pick<StateStore, "tryWrite">;
   /** Rejects while the deliveries take no write. */
   readonly tryDeliveries: () => Promise<void>;
   readonly stateDir: string;
@@ -94,7 +96,7 @@ export class GatewayStatus {
       return storeProblem("The disk of the state folder is full; calls may be refused.");
     }
     try {
-      await this.#sources.database.write("embedded.tryWrite", {});
+      await this.#sources.state.tryWrite();
       await this.#sources.tryDeliveries();
       return undefined;
     } catch (error) {

@@ -65,11 +65,19 @@ export interface StoredDeliveries {
   readonly close: () => Promise<void>;
 }
 
-/** Opens the deliveries of a host that does not run; rejects with a `StoreError` when it runs, or has stored none. */
-export async function openStoredDeliveries(stateDir: string, logger: Logger): Promise<StoredDeliveries> {
+/**
+ * Opens what a host that does not run has stored, with the tables of its state modules; rejects with a `StoreError`
+ * when it runs, or has stored nothing.
+ */
+export async function openStoredDeliveries(
+  stateDir: string,
+  logger: Logger,
+  stateModules: readonly URL[] = [],
+): Promise<StoredDeliveries> {
   const file = join(stateDir, DATABASE_FILE);
   if (!existsSync(file)) throw new StoreError("UNAVAILABLE", `There is no ${file}: nothing is stored there.`);
-  const database = await SqliteDatabase.open({ file, modules: [sqliteStoreModule], logger }).catch((error: unknown) => {
+  const modules = [...stateModules, sqliteStoreModule];
+  const database = await SqliteDatabase.open({ file, modules, logger }).catch((error: unknown) => {
     throw error instanceof SqliteError ? new StoreError("UNAVAILABLE", error.message, { cause: error }) : error;
   });
   const deliveries = SqliteDeliveryStore.open(database, { ownsDatabase: true });

@@ -1,4 +1,3 @@
-import type { Pool } from "pg";
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
 import type { Logger } from "../../core/host.ts";
 import type { CommitMeasurements } from "../../core/measurements.ts";
@@ -25,11 +24,9 @@ import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
 import { codeOfReplyOutcome, codeOfSettled } from "../sqlite/codes.ts";
 import { type DeliveryKey, newTag, parseDeliveryId, parseRunId, type RunKey } from "../sqlite/public-id.ts";
 import { FreshRuns } from "../sqlite/readers/fresh-runs.ts";
-import { openPool } from "./engine/connect.ts";
-import { newInstance, SESSION_TIMEOUT_MS } from "./engine/owner-connection.ts";
+import { PostgresDatabase } from "./engine/database.ts";
 import type { Session } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
-import { Writer } from "./engine/writer.ts";
 import { newDeliveryRow } from "./operations/new-delivery-row.ts";
 import { PostgresOperationalState } from "./operational-state.ts";
 import { Succession } from "./succession.ts";
@@ -43,18 +40,14 @@ import { backlog, endOfRuns, openRunPage, storedRun } from "./readers/run.ts";
 
 /** Deliveries that one call of `remove` takes. */
 const MAX_REMOVED = 64;
-/**
- * A run is not begun after a longer wait, such as that of a process that was frozen: the server may have ended the
- * session meanwhile, and another gateway may carry the run out. Less than the time after which the server does so.
- */
-const MAX_BEGIN_MS = SESSION_TIMEOUT_MS - 1_000;
-
 export interface PostgresOptions {
   /** As `postgresql://user:password@host:5432/database`. */
   readonly url: string;
   readonly logger: Logger;
   /** True: it is opened also while another gateway uses the database, and leads when that one is gone. */
   readonly isBeside?: boolean;
+  /** True: the database stays open when the store is closed, and whoever opened the store closes it. */
+  readonly keepsDatabase?: boolean;
 }
 
 /**
@@ -65,20 +58,21 @@ export interface PostgresOptions {
 export class PostgresDeliveryStore extends PostgresOperationalState implements DeliveryStore {
   readonly #fresh = new FreshRuns();
   readonly shared: Succession;
+  readonly #keepsDatabase: boolean;
   #closing: Promise<void> | undefined;
 
   /** Rejects with the reason when the database cannot be used, its tables are missing or another gateway uses it alone. */
-  static async open({ url, logger, isBeside }: PostgresOptions): Promise<PostgresDeliveryStore> {
+  static async open({ keepsDatabase = false, ...options }: PostgresOptions): Promise<PostgresDeliveryStore> {
     const opened: { store?: PostgresDeliveryStore } = {};
     const onArrival = (): void => opened.store?.shared.look();
-    const writer = await Writer.open({ url, logger, instance: newInstance(), isBeside, onArrival });
-    await writer.lead();
-    return (opened.store = new PostgresDeliveryStore(writer, await openPool(url)));
+    const database = await PostgresDatabase.open({ ...options, onArrival });
+    return (opened.store = new PostgresDeliveryStore(database, keepsDatabase));
   }
 
-  private constructor(writer: Writer, pool: Pool) {
-    super(writer, pool);
-    this.shared = new Succession(writer);
+  private constructor(database: PostgresDatabase, keepsDatabase: boolean) {
+    super(database);
+    this.#keepsDatabase = keepsDatabase;
+    this.shared = new Succession(database.writer);
   }
 
   async accept(delivery: NewDelivery): Promise<AcceptOutcome> {
@@ -112,11 +106,8 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   }
 
   async beginAttempt(runId: string, attempt: { number: number; startedAt: number }): Promise<void> {
-    const askedAt = performance.now();
-    await this.#change(runs.beginAttempt, runId, [attempt.number, attempt.startedAt]);
-    if (performance.now() - askedAt > MAX_BEGIN_MS) {
-      throw new StoreError("UNAVAILABLE", "The answer took so long that another gateway may have the run.");
-    }
+    const values = [attempt.number, attempt.startedAt];
+    await this.database.timely(() => this.#change(runs.beginAttempt, runId, values));
   }
 
   endAttempt(runId: string, end: AttemptEnd): Promise<void> {
@@ -232,8 +223,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
 
   async #finish(): Promise<void> {
     this.shared.stop();
-    await this.writer.close();
-    await this.pool.end();
+    if (!this.#keepsDatabase) await this.database.close();
   }
 
   protected get isClosing(): boolean {
@@ -241,7 +231,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   }
 
   #readAtOnce<Result>(read: (session: Session) => Promise<Result>): Promise<Result> {
-    return readingAtOnce(this.pool, read);
+    return readingAtOnce(this.database.pool, read);
   }
 
   /** Reads what a delivery has, at one point in time; `undefined` for a text that is no id. */

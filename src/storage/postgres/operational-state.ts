@@ -1,20 +1,19 @@
-import type { Pool } from "pg";
 import { StoreError } from "../delivery-store.ts";
 import type { OperationalState, Pause, Scope, Usage } from "../operational-state.ts";
+import type { PostgresDatabase } from "./engine/database.ts";
 import type { Session } from "./engine/statement.ts";
 import type { Writer } from "./engine/writer.ts";
 import * as operational from "./operations/operational-state.ts";
 import { readOutages, readPauses, readUsage } from "./readers/operational-state.ts";
-import { reading } from "./readers/read-session.ts";
 
 /** The operational state in PostgreSQL, independent of its deliveries. */
 export abstract class PostgresOperationalState implements OperationalState {
+  readonly database: PostgresDatabase;
   protected readonly writer: Writer;
-  protected readonly pool: Pool;
 
-  protected constructor(writer: Writer, pool: Pool) {
-    this.writer = writer;
-    this.pool = pool;
+  protected constructor(database: PostgresDatabase) {
+    this.database = database;
+    this.writer = database.writer;
   }
 
   async pauses(): Promise<readonly Pause[]> {
@@ -68,6 +67,6 @@ export abstract class PostgresOperationalState implements OperationalState {
   }
 
   protected read<Result>(read: (session: Session) => Promise<Result>): Promise<Result> {
-    return reading(this.pool, read);
+    return this.database.read(read);
   }
 }

@@ -120,6 +120,34 @@ describe("reveille move", () => {
     await postgres.close();
   });
 
+  it("carries the sessions over, with their transcripts, what waits and the outbox, and goes on with their numbers", async () => {
+    const told = async () => {
+      const { sessions } = await gateway.api<{ sessions: readonly { key: string }[] }>("/sessions");
+      const paths = sessions.flatMap(({ key }) =>
+        ["messages", "events"].map((what) => `/sessions/${encodeURIComponent(key)}/${what}`),
+      );
+      const parts = await Promise.all([...paths, "/outbox"].map((path) => gateway.api(path)));
+      return { sessions, parts };
+    };
+    const run = async (message: string) => {
+      const { body } = await gateway.post("/hooks/agent", { message });
+      await gateway.ended(body["deliveryId"]);
+    };
+    await run("before the move");
+    await gateway.post("/hooks/wake", { text: "It waits.", mode: "next-heartbeat" });
+    await expect.poll(async () => JSON.stringify(await told())).toContain("It waits.");
+    const before = await told();
+    expect(JSON.stringify(before)).toContain("before the move");
+    await gateway.stop();
+    expect(await move("--json")).toBe(0);
+    expect(JSON.parse(terminal.out)).toMatchObject({ counts: { embedded_message: 2, embedded_event: 2 } });
+    await gateway.restart();
+    expect(await told()).toEqual(before);
+    await run("after the move");
+    expect(JSON.stringify(await told())).toContain("after the move");
+    expect(JSON.stringify(gateway.logger.lines)).not.toContain("reveille move carries them over");
+  });
+
   it("can be done again after a break: nothing is copied twice, and what is open in the file ends there", async () => {
     await gateway.api("/hooks/*/pause", {});
     await gateway.post("/hooks/agent", { message: "wait" });
@@ -160,7 +188,9 @@ describe("reveille move", () => {
     await other.accept(newDelivery());
     await other.close();
     expect(await move()).toBe(1);
-    expect(terminal.err).toContain("The database of hooks.store has deliveries already: move to an empty one.");
+    expect(terminal.err).toContain(
+      "The database of hooks.store has deliveries or sessions already: move to an empty one.",
+    );
 
     await runSql(
       database.url,

@@ -4,9 +4,8 @@ import type { ChannelMessage, Clock, Logger } from "../../../core/host.ts";
 import type { Approval, ApprovalState } from "../../../core/agent-rights.ts";
 import { HIDDEN } from "../../../core/boundary/remove-hidden.ts";
 import { sanitizeName } from "../../../core/boundary/sanitize-untrusted.ts";
-import type { SqliteDatabase } from "../../../storage/sqlite/engine/database.ts";
-import { writeState } from "../../shared/write-state.ts";
-import type { SetApproval, StoredApproval } from "../state/approval-writes.ts";
+import type { StoredApproval } from "../state/approval-writes.ts";
+import { type StateStore, writeTo } from "../state/state-store.ts";
 import type { TurnIds } from "./turn.ts";
 
 export interface Question extends TurnIds {
@@ -21,7 +20,7 @@ export type Answer = "approved" | "denied" | "expired" | "left";
 export type SendToOwner = (agentId: string, message: Omit<ChannelMessage, "channel" | "to">) => Promise<void>;
 
 interface ApprovalsOptions {
-  readonly database: SqliteDatabase;
+  readonly state: StateStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly send: SendToOwner;
@@ -34,6 +33,7 @@ const MAX_INPUT_CHARS = 2_000;
 /** No run waits longer for its owner, so that what is older is of a run that is gone. */
 const MAX_AGE_MS = 86_400_000;
 const LISTED = 200;
+const LOOK_MS = 1_000;
 /** Without letters and digits that look alike. */
 const ID_CHARACTERS = "23456789abcdefghjkmnpqrstvwxyz";
 const ID_LENGTH = 6;
@@ -47,19 +47,9 @@ export class Approvals {
   readonly #options: ApprovalsOptions;
   readonly #waiting = new Map<string, (answer: Answer) => void>();
   #isStopping = false;
-  readonly #byId;
-  readonly #byQuestion;
-  readonly #open;
 
   constructor(options: ApprovalsOptions) {
     this.#options = options;
-    const { reader } = options.database;
-    this.#byId = reader.prepare("SELECT * FROM embedded_approval WHERE id = ?");
-    this.#byQuestion = reader.prepare(
-      `SELECT * FROM embedded_approval WHERE question = ? AND state IN ('waiting', 'approved', 'denied')
-       ORDER BY seq DESC LIMIT 1`,
-    );
-    this.#open = reader.prepare("SELECT * FROM embedded_approval WHERE state = 'waiting' ORDER BY seq DESC LIMIT ?");
   }
 
   /** Resolves with the owner's answer, or `expired` when none came in time; never rejects. */
@@ -78,7 +68,7 @@ export class Approvals {
 
   /** Answers a question once; `undefined` when there is none that waits. */
   async answer(id: string, answer: "approved" | "denied"): Promise<Approval | undefined> {
-    const row = this.#byId.get(id) as StoredApproval | undefined;
+    const row = await this.#options.state.read("approval", id);
     if (row?.state !== "waiting") return undefined;
     if (!(await this.#set(id, "waiting", answer))) return undefined;
     this.#waiting.get(id)?.(answer);
@@ -87,13 +77,13 @@ export class Approvals {
 
   /** Questions that wait, the latest first. */
   async list(): Promise<readonly Approval[]> {
-    return (this.#open.all(LISTED) as unknown as StoredApproval[]).map(viewOf);
+    return (await this.#options.state.read("waitingApprovals", LISTED)).map(viewOf);
   }
 
   /** Forgets the questions of runs that are gone. */
   async start(): Promise<void> {
     const before = this.#options.clock.now() - MAX_AGE_MS;
-    await writeState(this.#options.database, "embedded.expireApprovals", { before }, "The end of old questions");
+    await writeTo(this.#options.state, "The end of old questions", "expireApprovals", { before });
   }
 
   /** From now on, a run that is aborted leaves its question to the next attempt. */
@@ -104,11 +94,11 @@ export class Approvals {
   /** The question that waits or was answered before, or a new one, which is sent. */
   async #find(question: Question): Promise<StoredApproval> {
     const { agentId, sessionKey, runId, title, input = "" } = question;
-    const { clock, database } = this.#options;
+    const { clock, state } = this.#options;
     // An attempt that is made again asks the same.
     const run = runId?.replace(/-a\d+$/u, "") ?? `${sessionKey}#${clock.now()}`;
     const key = hash("sha256", JSON.stringify([run, title, input]), "hex");
-    const known = this.#byQuestion.get(key) as StoredApproval | undefined;
+    const known = await state.read("approvalOf", key);
     if (known !== undefined && !this.#waiting.has(known.id)) return known;
     const row: StoredApproval = {
       id: Array.from({ length: ID_LENGTH }, () => ID_CHARACTERS[randomInt(ID_CHARACTERS.length)]).join(""),
@@ -121,7 +111,7 @@ export class Approvals {
       asked_at: clock.now(),
       state: "waiting",
     };
-    await writeState(database, "embedded.addApproval", row, "The question");
+    await writeTo(state, "The question", "addApproval", row);
     void this.#send(row);
     return row;
   }
@@ -146,6 +136,7 @@ export class Approvals {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#waiting.set(id, resolve);
     const timer = setTimeout(() => resolve("expired"), timeoutMs);
+    const looking = this.#options.state.isShared ? setInterval(() => void this.#look(id), LOOK_MS) : undefined;
     const onAbort = (): void => resolve(this.#isStopping ? "left" : "expired");
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -157,8 +148,16 @@ export class Approvals {
     } finally {
       this.#waiting.delete(id);
       clearTimeout(timer);
+      clearInterval(looking);
       signal.removeEventListener("abort", onAbort);
     }
+  }
+
+  /** The owner may have answered at another gateway. */
+  async #look(id: string): Promise<void> {
+    // A database that cannot be read now is read again.
+    const state = await this.#options.state.read("approval", id).catch(() => undefined);
+    if (state?.state === "approved" || state?.state === "denied") this.#waiting.get(id)?.(state.state);
   }
 
   /** An approval holds once: whoever takes it is the only one. */
@@ -167,8 +166,7 @@ export class Approvals {
   }
 
   #set(id: string, from: ApprovalState, to: ApprovalState): Promise<boolean> {
-    const change: SetApproval = { id, from, to };
-    return writeState(this.#options.database, "embedded.setApproval", change, "The answer");
+    return writeTo(this.#options.state, "The answer", "setApproval", { id, from, to });
   }
 }
 

@@ -67,6 +67,7 @@ export class OutboxSender {
       if (message === undefined || signal.aborted) {
         return;
       }
+      await this.#channels.confirmPlace();
       try {
         await this.#send(message, signal);
       } catch (error) {

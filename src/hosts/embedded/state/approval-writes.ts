@@ -1,7 +1,6 @@
 /** The writes of questions to the owner. */
-import type { DatabaseSync } from "node:sqlite";
 import type { ApprovalState } from "../../../core/agent-rights.ts";
-import type { Migration } from "../../../storage/sqlite/engine/module.ts";
+import { command, run, type StateTask } from "./state-task.ts";
 
 /** A question as it is stored; times are milliseconds since the epoch. */
 export interface StoredApproval {
@@ -26,44 +25,39 @@ export interface SetApproval {
 /** Questions kept, open ones among them. */
 const MAX_APPROVALS = 1_000;
 
-export const approvalTable: Migration = [
-  `CREATE TABLE embedded_approval (
-      seq INTEGER PRIMARY KEY,
-      id TEXT NOT NULL UNIQUE,
-      question TEXT NOT NULL,
-      agent TEXT NOT NULL,
-      session TEXT NOT NULL,
-      run TEXT,
-      title TEXT NOT NULL,
-      input TEXT NOT NULL,
-      asked_at INTEGER NOT NULL,
-      state TEXT NOT NULL
-    ) STRICT`,
-  `CREATE INDEX embedded_approval_question ON embedded_approval (question)`,
-  `CREATE INDEX embedded_approval_waiting ON embedded_approval (seq) WHERE state = 'waiting'`,
-];
+const add = command(
+  `INSERT INTO embedded_approval (id, question, agent, session, run, title, input, asked_at, state)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+const trim = command("DELETE FROM embedded_approval WHERE seq <= (SELECT max(seq) FROM embedded_approval) - $1");
+const set = command("UPDATE embedded_approval SET state = $1 WHERE id = $2 AND state = $3");
+const expire = command(
+  "UPDATE embedded_approval SET state = 'expired' WHERE state IN ('waiting', 'approved') AND asked_at < $1",
+);
 
-/** Prepares the statements on one database and returns what uses them. */
-export function prepareApprovalWrites(database: DatabaseSync) {
-  const add = database.prepare(
-    `INSERT INTO embedded_approval (id, question, agent, session, run, title, input, asked_at, state)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const trim = database.prepare(
-    "DELETE FROM embedded_approval WHERE seq <= (SELECT max(seq) FROM embedded_approval) - ?",
-  );
-  const set = database.prepare("UPDATE embedded_approval SET state = ? WHERE id = ? AND state = ?");
-  const expire = database.prepare(
-    "UPDATE embedded_approval SET state = 'expired' WHERE state IN ('waiting', 'approved') AND asked_at < ?",
-  );
-  return {
-    /** Of questions that were asked before a time. */
-    expire: (before: number): void => void expire.run(before),
-    add({ id, question, agent, session, run, title, input, asked_at, state }: StoredApproval): void {
-      add.run(id, question, agent, session, run, title, input, asked_at, state);
-      trim.run(MAX_APPROVALS);
-    },
-    /** False when the question is in another state by now. */
-    set: ({ id, from, to }: SetApproval): boolean => set.run(to, id, from).changes > 0,
-  };
-}
+export const approvalWrites = {
+  *addApproval({
+    id,
+    question,
+    agent,
+    session,
+    run: of,
+    title,
+    input,
+    asked_at,
+    state,
+  }: StoredApproval): StateTask<void> {
+    yield* run(add, id, question, agent, session, of, title, input, asked_at, state);
+    yield* run(trim, MAX_APPROVALS);
+  },
+
+  /** Of questions that were asked before a time. */
+  *expireApprovals({ before }: { readonly before: number }): StateTask<void> {
+    yield* run(expire, before);
+  },
+
+  /** False when the question is in another state by now. */
+  *setApproval({ id, from, to }: SetApproval): StateTask<boolean> {
+    return (yield* run(set, to, id, from)) > 0;
+  },
+};

@@ -1,10 +1,10 @@
-/** Reads sessions: for people over the API, and for the turns of the heartbeat. */
+/** Reads of sessions: for people over the API, and for the turns of the heartbeat. */
 import type { TextRights } from "../../../core/agent-rights.ts";
-import type { DatabaseSync } from "node:sqlite";
 import type { ChannelTarget, HeartbeatRequest } from "../../../core/host.ts";
-import { rowQuery, type RowOf, type RowShape } from "../../../storage/sqlite/engine/row-query.ts";
+import type { RowOf, RowShape } from "../../../storage/sqlite/engine/row-query.ts";
 import { cutPage, pageSize, readCursor, type PageQuery } from "./page-cursor.ts";
 import type { MessageRole } from "./operations.ts";
+import { first, fitting, query, rows, type StateTask } from "./state-task.ts";
 
 /** One session in a list. Times are ISO 8601 UTC. */
 export interface SessionSummary {
@@ -36,6 +36,12 @@ export interface PendingEvent {
   readonly time: string;
 }
 
+/** What one turn is given at most. */
+export interface TurnLimits {
+  readonly limit: number;
+  readonly maxChars: number;
+}
+
 /** What the owner wrote in one chat and no turn has taken. */
 export interface OwnerMessages {
   readonly from: ChannelTarget;
@@ -56,195 +62,188 @@ type SessionRow = RowOf<typeof SESSION_ROW>;
 const TEXT_ROW = { id: "integer", at: "integer", text: "text" } as const satisfies RowShape;
 type TextRow = RowOf<typeof TEXT_ROW>;
 
-const SESSION_COLUMNS = `id, key, created_at AS createdAt, active_at AS activeAt, messages, pending`;
-const BY_KEY = "session = (SELECT id FROM embedded_session WHERE key = ?)";
+const SESSION_COLUMNS = `id, key, created_at AS "createdAt", active_at AS "activeAt", messages, pending`;
+const BY_KEY = "session = (SELECT id FROM embedded_session WHERE key = $1)";
 
-/** Prepares the queries on the read-only connection and returns what uses them. */
-export function prepareSessionReads(reader: DatabaseSync) {
-  const newest = rowQuery(
-    reader,
-    SESSION_ROW,
-    `SELECT ${SESSION_COLUMNS} FROM embedded_session ORDER BY active_at DESC, id DESC LIMIT ?`,
-  );
-  const older = rowQuery(
-    reader,
-    SESSION_ROW,
-    `SELECT ${SESSION_COLUMNS} FROM embedded_session WHERE (active_at, id) < (?, ?)
-     ORDER BY active_at DESC, id DESC LIMIT ?`,
-  );
-  const messages = rowQuery(
-    reader,
-    { ...TEXT_ROW, role: "text", runId: "text?" },
-    `SELECT id, at, text, role, run_id AS runId FROM embedded_message WHERE ${BY_KEY} AND id > ? ORDER BY id LIMIT ?`,
-  );
-  const conversation = rowQuery(
-    reader,
-    { ...TEXT_ROW, role: "text" },
-    `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 AND text <> '' ORDER BY id DESC LIMIT ?`,
-  );
-  const answeredRuns = rowQuery(
-    reader,
-    { id: "integer", at: "integer", text: "text", prompt: "text" },
-    `SELECT reply.id AS id, reply.at AS at, reply.text AS text, prompt.text AS prompt
-     FROM embedded_message AS reply
-     JOIN embedded_message AS prompt
-       ON prompt.run_id = reply.run_id AND prompt.isolated = 1 AND prompt.role = 'user'
-     WHERE reply.${BY_KEY}
-       AND reply.isolated = 1 AND reply.role = 'assistant'
-     ORDER BY reply.id DESC LIMIT ?`,
-  );
-  const events = rowQuery(
-    reader,
-    TEXT_ROW,
-    `SELECT id, at, text FROM embedded_event WHERE ${BY_KEY} AND text IS NOT NULL AND id > ? ORDER BY id LIMIT ?`,
-  );
-  const ownerMessages = rowQuery(
-    reader,
-    { ...TEXT_ROW, channel: "text", to: "text" },
-    `SELECT id, at, text, owner_channel AS channel, owner_to AS "to" FROM embedded_event
-     WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NOT NULL ORDER BY id LIMIT ?`,
-  );
-  const otherEvents = rowQuery(
-    reader,
-    TEXT_ROW,
-    `SELECT id, at, text FROM embedded_event
-     WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NULL ORDER BY id LIMIT ?`,
-  );
-  const wakes = rowQuery(
-    reader,
-    { sessionKey: "text", agentId: "text", reason: "text" },
-    `SELECT key AS sessionKey, wake_agent AS agentId, wake_reason AS reason FROM embedded_session
-     WHERE wake_agent IS NOT NULL AND pending > 0 ORDER BY id`,
-  );
-  const agentSession = rowQuery(
-    reader,
-    { id: "text?" },
-    "SELECT agent_session AS id FROM embedded_session WHERE key = ?",
-  );
-  const rights = rowQuery(reader, { rights: "text?" }, "SELECT rights FROM embedded_session WHERE key = ?");
-  const route = rowQuery(
-    reader,
-    { channel: "text", to: "text" },
-    `SELECT route_channel AS channel, route_to AS "to" FROM embedded_session
-     WHERE key = ? AND route_channel IS NOT NULL`,
-  );
+const newest = query(
+  SESSION_ROW,
+  `SELECT ${SESSION_COLUMNS} FROM embedded_session ORDER BY active_at DESC, id DESC LIMIT $1`,
+);
+const older = query(
+  SESSION_ROW,
+  `SELECT ${SESSION_COLUMNS} FROM embedded_session WHERE (active_at, id) < ($1, $2)
+   ORDER BY active_at DESC, id DESC LIMIT $3`,
+);
+const messagesAfter = query(
+  { ...TEXT_ROW, role: "text", runId: "text?" },
+  `SELECT id, at, text, role, run_id AS "runId" FROM embedded_message WHERE ${BY_KEY} AND id > $2 ORDER BY id LIMIT $3`,
+);
+const ownMessages = query(
+  { ...TEXT_ROW, role: "text" },
+  `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 AND text <> ''
+   ORDER BY id DESC LIMIT $2`,
+);
+const answeredRuns = query(
+  { text: "text", prompt: "text" },
+  `SELECT reply.text AS text, prompt.text AS prompt
+   FROM embedded_message AS reply
+   JOIN embedded_message AS prompt
+     ON prompt.run_id = reply.run_id AND prompt.isolated = 1 AND prompt.role = 'user'
+   WHERE reply.${BY_KEY}
+     AND reply.isolated = 1 AND reply.role = 'assistant'
+   ORDER BY reply.id DESC LIMIT $2`,
+);
+const eventsAfter = query(
+  TEXT_ROW,
+  `SELECT id, at, text FROM embedded_event WHERE ${BY_KEY} AND text IS NOT NULL AND id > $2 ORDER BY id LIMIT $3`,
+);
+const ownersEvents = query(
+  { ...TEXT_ROW, channel: "text", to: "text" },
+  `SELECT id, at, text, owner_channel AS channel, owner_to AS "to" FROM embedded_event
+   WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NOT NULL ORDER BY id LIMIT $2`,
+);
+const otherEvents = query(
+  TEXT_ROW,
+  `SELECT id, at, text FROM embedded_event
+   WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NULL ORDER BY id LIMIT $2`,
+);
+const wakes = query(
+  { sessionKey: "text", agentId: "text", reason: "text", pending: "integer" },
+  `SELECT key AS "sessionKey", wake_agent AS "agentId", wake_reason AS reason, pending FROM embedded_session
+   WHERE wake_agent IS NOT NULL AND pending > 0 ORDER BY id`,
+);
+const agentSessionOf = query({ id: "text?" }, "SELECT agent_session AS id FROM embedded_session WHERE key = $1");
+const rightsOf = query({ rights: "text?" }, "SELECT rights FROM embedded_session WHERE key = $1");
+const routeOf = query(
+  { channel: "text", to: "text" },
+  `SELECT route_channel AS channel, route_to AS "to" FROM embedded_session
+   WHERE key = $1 AND route_channel IS NOT NULL`,
+);
 
-  return {
-    /** Newest activity first. */
-    list(query: PageQuery): { sessions: readonly SessionSummary[]; nextCursor: string | null } {
-      const size = pageSize(query);
-      const cursor = readCursor(query, 2);
-      const rows = cursor === undefined ? newest.all(size + 1) : older.all(...cursor, size + 1);
-      const { page, nextCursor } = cutPage(rows, size, (row) => [row.activeAt, row.id]);
-      return { sessions: page.map(summarize), nextCursor };
-    },
-
-    /** Oldest first, runs and turns as they were stored. */
-    messages(key: string, query: PageQuery): { messages: readonly SessionMessage[]; nextCursor: string | null } {
-      const size = pageSize(query);
-      const [after = 0] = readCursor(query, 1) ?? [];
-      const rows = messages.all(key, after, size + 1);
-      const { page, nextCursor } = cutPage(rows, size, (row) => [row.id]);
-      return {
-        messages: page.map(({ id, role, text, at, runId }) => ({
-          id,
-          role: role as MessageRole,
-          text,
-          time: iso(at),
-          runId,
-        })),
-        nextCursor,
-      };
-    },
-
-    /** Oldest first. */
-    pendingEvents(key: string, query: PageQuery): { events: readonly PendingEvent[]; nextCursor: string | null } {
-      const size = pageSize(query);
-      const [after = 0] = readCursor(query, 1) ?? [];
-      const { page, nextCursor } = cutPage(events.all(key, after, size + 1), size, (row) => [row.id]);
-      return { events: page.map(pending), nextCursor };
-    },
-
-    /** The oldest pending events that fit, without messages of the owner; at least one when there is one. */
-    turnEvents(key: string, options: { limit: number; maxChars: number }): readonly PendingEvent[] {
-      return takeWhileFits(otherEvents.iterate(key, options.limit), options.maxChars).map(pending);
-    },
-
-    /** The owner's oldest messages that wait, all from one chat; at least one when there is one. */
-    ownerMessages(key: string, options: { limit: number; maxChars: number }): OwnerMessages | undefined {
-      const rows = takeWhileFits(ownerMessages.iterate(key, options.limit), options.maxChars);
-      const [first] = rows;
-      if (first === undefined) return undefined;
-      const { channel, to } = first;
-      const other = rows.findIndex((row) => row.channel !== channel || row.to !== to);
-      return { from: { channel, to }, messages: rows.slice(0, other === -1 ? rows.length : other).map(pending) };
-    },
-
-    /** The latest messages of the session's own turns that fit, oldest first, runs left out. */
-    conversation(
-      key: string,
-      options: { limit: number; maxChars: number },
-    ): readonly { role: "user" | "assistant"; text: string }[] {
-      const rows = takeWhileFits(conversation.iterate(key, options.limit), options.maxChars).toReversed();
-      const begin = rows.findIndex((row) => row.role === "user");
-      return begin === -1
-        ? []
-        : rows.slice(begin).map(({ role, text }) => ({ role: role as "user" | "assistant", text }));
-    },
-
-    /** The latest turns of runs that were answered and fit, oldest first; one that is too long by itself is left out. */
-    runTurns(
-      key: string,
-      options: { limit: number; maxChars: number },
-    ): readonly { role: "user" | "assistant"; text: string }[] {
-      const turns: { role: "user" | "assistant"; text: string }[][] = [];
-      let chars = 0;
-      for (const { prompt, text } of answeredRuns.iterate(key, options.limit)) {
-        chars += prompt.length + text.length;
-        if (chars > options.maxChars) break;
-        turns.push([
-          { role: "user", text: prompt },
-          { role: "assistant", text },
-        ]);
-      }
-      return turns.toReversed().flat();
-    },
-
-    /** Turns that were asked for and whose events still wait. */
-    requestedTurns(): readonly HeartbeatRequest[] {
-      return wakes.all().map((row) => ({ ...row }));
-    },
-
-    /** What the texts that the session has read leave of its agent's rights. */
-    rights: (key: string): readonly TextRights[] =>
-      (rights.get(key)?.rights ?? "")
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line) as TextRights),
-
-    agentSession: (key: string): string | undefined => agentSession.get(key)?.id ?? undefined,
-
-    route(key: string): ChannelTarget | undefined {
-      const row = route.get(key);
-      return row && { channel: row.channel, to: row.to };
-    },
-  };
+/** A turn that was asked for and has not been. */
+export interface RequestedTurn extends HeartbeatRequest {
+  /** Events that wait for it. */
+  readonly pending: number;
 }
 
-export type SessionReads = ReturnType<typeof prepareSessionReads>;
+/** One part of a conversation. */
+export interface Said {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
 
-function takeWhileFits<Row extends TextRow>(rows: Iterable<Row>, maxChars: number): Row[] {
-  const taken: Row[] = [];
-  let chars = 0;
-  for (const row of rows) {
-    chars += row.text.length;
-    if (taken.length > 0 && chars > maxChars) {
-      break;
+export interface SessionPage {
+  readonly sessions: readonly SessionSummary[];
+  readonly nextCursor: string | null;
+}
+
+export interface MessagePage {
+  readonly messages: readonly SessionMessage[];
+  readonly nextCursor: string | null;
+}
+
+export interface EventPage {
+  readonly events: readonly PendingEvent[];
+  readonly nextCursor: string | null;
+}
+
+export const sessionReads = {
+  /** Newest activity first. */
+  *list(page: PageQuery): StateTask<SessionPage> {
+    const size = pageSize(page);
+    const cursor = readCursor(page, 2);
+    const found = yield* cursor === undefined ? rows(newest, size + 1) : rows(older, ...cursor, size + 1);
+    const { page: shown, nextCursor } = cutPage(found, size, (row) => [row.activeAt, row.id]);
+    return { sessions: shown.map(summarize), nextCursor };
+  },
+
+  /** Oldest first, runs and turns as they were stored. */
+  *messages(key: string, page: PageQuery): StateTask<MessagePage> {
+    const size = pageSize(page);
+    const [after = 0] = readCursor(page, 1) ?? [];
+    const found = yield* rows(messagesAfter, key, after, size + 1);
+    const { page: shown, nextCursor } = cutPage(found, size, (row) => [row.id]);
+    return {
+      messages: shown.map(({ id, role, text, at, runId }) => ({
+        id,
+        role: role as MessageRole,
+        text,
+        time: iso(at),
+        runId,
+      })),
+      nextCursor,
+    };
+  },
+
+  /** Oldest first. */
+  *pendingEvents(key: string, page: PageQuery): StateTask<EventPage> {
+    const size = pageSize(page);
+    const [after = 0] = readCursor(page, 1) ?? [];
+    const found = yield* rows(eventsAfter, key, after, size + 1);
+    const { page: shown, nextCursor } = cutPage(found, size, (row) => [row.id]);
+    return { events: shown.map(pending), nextCursor };
+  },
+
+  /** The oldest pending events that fit, without messages of the owner; at least one when there is one. */
+  *turnEvents(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly PendingEvent[]> {
+    return (yield* fitting(otherEvents, maxChars, key, limit)).map(pending);
+  },
+
+  /** The owner's oldest messages that wait, all from one chat; at least one when there is one. */
+  *ownerMessages(key: string, { limit, maxChars }: TurnLimits): StateTask<OwnerMessages | undefined> {
+    const found = yield* fitting(ownersEvents, maxChars, key, limit);
+    const [one] = found;
+    if (one === undefined) return undefined;
+    const { channel, to } = one;
+    const other = found.findIndex((row) => row.channel !== channel || row.to !== to);
+    return { from: { channel, to }, messages: found.slice(0, other === -1 ? found.length : other).map(pending) };
+  },
+
+  /** The latest messages of the session's own turns that fit, oldest first, runs left out. */
+  *conversation(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly Said[]> {
+    const found = (yield* fitting(ownMessages, maxChars, key, limit)).toReversed();
+    const begin = found.findIndex((row) => row.role === "user");
+    if (begin === -1) return [];
+    return found.slice(begin).map(({ role, text }) => ({ role: role as Said["role"], text }));
+  },
+
+  /** The latest turns of runs that were answered and fit, oldest first; one that is too long by itself is left out. */
+  *runTurns(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly Said[]> {
+    const turns: Said[][] = [];
+    let chars = 0;
+    for (const { prompt, text } of yield* fitting(answeredRuns, maxChars, key, limit)) {
+      chars += prompt.length + text.length;
+      if (chars > maxChars) break;
+      turns.push([
+        { role: "user", text: prompt },
+        { role: "assistant", text },
+      ]);
     }
-    taken.push(row);
-  }
-  return taken;
-}
+    return turns.toReversed().flat();
+  },
+
+  /** Turns that were asked for and whose events still wait. */
+  *requestedTurns(): StateTask<readonly RequestedTurn[]> {
+    return (yield* rows(wakes)).map((row) => ({ ...row }));
+  },
+
+  /** What the texts that the session has read leave of its agent's rights. */
+  *rights(key: string): StateTask<readonly TextRights[]> {
+    return ((yield* first(rightsOf, key))?.rights ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as TextRights);
+  },
+
+  *agentSession(key: string): StateTask<string | undefined> {
+    return (yield* first(agentSessionOf, key))?.id ?? undefined;
+  },
+
+  *route(key: string): StateTask<ChannelTarget | undefined> {
+    const row = yield* first(routeOf, key);
+    return row && { channel: row.channel, to: row.to };
+  },
+};
 
 function summarize(row: SessionRow): SessionSummary {
   const { key, createdAt, activeAt, messages, pending } = row;

@@ -1,22 +1,9 @@
 /** The embedded gateway's part of the shared database file. */
-import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome, RequestTurn } from "../../shared/state-operations.ts";
 import type { DatabaseSync } from "node:sqlite";
-import type { Migration, SqliteModule } from "../../../storage/sqlite/engine/module.ts";
-import { approvalTable, prepareApprovalWrites, type SetApproval, type StoredApproval } from "./approval-writes.ts";
-import { prepareEventWrites } from "./event-writes.ts";
-import { prepareRetentionWrites, prepareTranscriptBytes } from "./retention-writes.ts";
-import { prepareSessionWrites } from "./session-writes.ts";
-import {
-  type AppendTurn,
-  type BeginRun,
-  type EndRun,
-  type ForgetRuns,
-  type ForgetRunsOutcome,
-  type RecordMessage,
-  type SetAgentSession,
-  type SetRoute,
-  STATE_LIMITS,
-} from "./operations.ts";
+import type { Migration, SqliteModule, SqliteOperations } from "../../../storage/sqlite/engine/module.ts";
+import { sqliteTasks } from "./sqlite-tasks.ts";
+import type { StateTask } from "./state-task.ts";
+import { stateWrites } from "./state-writes.ts";
 
 /**
  * The first version. Ids are integers in order of arrival, so that rows and index entries are
@@ -85,6 +72,23 @@ const countTranscriptBytes: Migration = [
   `INSERT INTO embedded_transcript_bytes VALUES (1, 0, 0)`,
 ];
 
+const approvalTable: Migration = [
+  `CREATE TABLE embedded_approval (
+      seq INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      question TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      session TEXT NOT NULL,
+      run TEXT,
+      title TEXT NOT NULL,
+      input TEXT NOT NULL,
+      asked_at INTEGER NOT NULL,
+      state TEXT NOT NULL
+    ) STRICT`,
+  `CREATE INDEX embedded_approval_question ON embedded_approval (question)`,
+  `CREATE INDEX embedded_approval_waiting ON embedded_approval (seq) WHERE state = 'waiting'`,
+];
+
 /** What an agent with a memory of its own calls the session. */
 const agentSessions: Migration = ["ALTER TABLE embedded_session ADD COLUMN agent_session TEXT"];
 
@@ -112,104 +116,28 @@ export const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
 /** The URL of this module, for the database that loads it. */
 export const STATE_MODULE_URL: URL = new URL(import.meta.url);
 
-/** Sessions, transcripts, system events and the outbox; each operation is one write in one commit. */
+/** Sessions, transcripts, system events, approvals and the outbox. */
 export const sqliteModule: SqliteModule = {
   name: "embedded",
   migrations: STATE_MIGRATIONS,
   operations(database) {
-    const transcripts = prepareTranscriptBytes(database);
-    const sessions = prepareSessionWrites(database, transcripts);
-    const events = prepareEventWrites(database, sessions);
-    const outbox = prepareOutboxWrites(database);
-    const approvals = prepareApprovalWrites(database);
-    const retention = prepareRetentionWrites(database, transcripts);
-    const setWake = database.prepare("UPDATE embedded_session SET wake_agent = ?, wake_reason = ? WHERE id = ?");
-    const clearWake = database.prepare(
-      "UPDATE embedded_session SET wake_agent = NULL, wake_reason = NULL WHERE id = ? AND pending = 0",
-    );
-    const addTrial = database.prepare(
-      "INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES ('', '', '', 0, 'trial', '')",
-    );
-    const dropTrial = database.prepare("DELETE FROM embedded_outbox WHERE channel = '' AND key = ''");
-    const setAgentSession = database.prepare("UPDATE embedded_session SET agent_session = ? WHERE id = ?");
-
-    return {
-      enqueue: (event: EnqueueEvent): EnqueueOutcome => events.enqueue(event),
-
-      requestTurn({ sessionKey, agentId, reason, at }: RequestTurn): void {
-        setWake.run(agentId, reason, sessions.session(sessionKey, { kept: true, at }).id);
-      },
-
-      beginRun({ sessionKey, runId, prompt, rights, at }: BeginRun): BeginRunOutcome {
-        const { id } = sessions.session(sessionKey, { kept: false, at });
-        if (rights !== undefined) sessions.lowerRights(id, rights);
-        const added = sessions.addMessage(id, { runId, isolated: true, role: "user", at, text: prompt });
-        return added ? "begun" : "repeated";
-      },
-
-      endRun({ sessionKey, runId, role, text, at }: EndRun): void {
-        const { id } = sessions.session(sessionKey, { kept: false, at });
-        sessions.addMessage(id, { runId, isolated: true, role, at, text });
-      },
-
-      appendTurn(turn: AppendTurn): void {
-        const { at, turnId: runId } = turn;
-        const { id } = sessions.session(turn.sessionKey, { kept: true, at });
-        events.consume(id, turn.eventIds);
-        clearWake.run(id);
-        sessions.addMessage(id, { runId, isolated: false, role: "user", at, text: turn.user });
-        sessions.addMessage(id, { runId, isolated: false, role: "assistant", at, text: turn.assistant });
-        if (turn.outgoing !== undefined) {
-          outbox.record({ message: turn.outgoing, state: "pending", at });
-        }
-        events.forgetOldKeys(at);
-      },
-
-      setRoute({ sessionKey, channel, to, at }: SetRoute): void {
-        sessions.setRoute(sessions.session(sessionKey, { kept: true, at }).id, { channel, to });
-      },
-
-      setAgentSession({ sessionKey, id, at }: SetAgentSession): void {
-        setAgentSession.run(id, sessions.session(sessionKey, { kept: false, at }).id);
-      },
-
-      forgetRuns: (step: ForgetRuns): ForgetRunsOutcome => retention.forgetRuns(step),
-
-      addApproval: (approval: StoredApproval): void => approvals.add(approval),
-
-      expireApprovals: ({ before }: { readonly before: number }): void => approvals.expire(before),
-
-      setApproval: (change: SetApproval): boolean => approvals.set(change),
-
-      recordMessage: (record: RecordMessage): void => outbox.record(record),
-
-      /** Changes nothing and is committed all the same: SQLite does not write a page that stays as it is. */
-      tryWrite(): void {
-        addTrial.run();
-        dropTrial.run();
-      },
-    };
+    const carryOut = sqliteTasks(database);
+    const writes = Object.entries(stateWrites({ isShared: false })).map(([name, write]) => {
+      const task = write as (args: never) => StateTask<unknown>;
+      return [name, (args: never): unknown => carryOut(task(args))] as const;
+    });
+    return { ...(Object.fromEntries(writes) as SqliteOperations), tryWrite: prepareTrial(database) };
   },
 };
 
-/** Prepares the statements on one database and returns what uses them. */
-function prepareOutboxWrites(database: DatabaseSync) {
-  const record = database.prepare(
-    `INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET state = excluded.state, at = excluded.at WHERE state = 'pending'`,
+/** Changes nothing and is committed all the same: SQLite does not write a page that stays as it is. */
+function prepareTrial(database: DatabaseSync): () => void {
+  const add = database.prepare(
+    "INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES ('', '', '', 0, 'trial', '')",
   );
-  const trim = database.prepare(
-    `DELETE FROM embedded_outbox WHERE id IN (
-       SELECT id FROM embedded_outbox WHERE id <= (SELECT max(id) FROM embedded_outbox) - ?
-       ORDER BY id LIMIT 4)`,
-  );
-
-  return {
-    /** Stores the message or moves one that was pending to its new state; a settled one stays. */
-    record({ message, state, at }: RecordMessage): void {
-      const { channel, idempotencyKey, to, text } = message;
-      record.run(channel, idempotencyKey, to, at, state, text);
-      trim.run(STATE_LIMITS.maxOutboxMessages);
-    },
+  const drop = database.prepare("DELETE FROM embedded_outbox WHERE channel = '' AND key = ''");
+  return () => {
+    add.run();
+    drop.run();
   };
 }

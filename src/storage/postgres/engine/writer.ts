@@ -16,6 +16,10 @@ const MAX_RETRY_MS = 5_000;
 /** Of a transaction that another gateway's was in the way of. */
 const MAX_TRIES = 5;
 
+export interface WriterOptions extends OwnerOptions {
+  readonly logger: Logger;
+}
+
 /** A commit of which the answer did not arrive. */
 interface Doubt {
   readonly transaction: string;
@@ -33,7 +37,7 @@ interface Doubt {
 export class Writer {
   readonly commits = new CommitMeasurements();
   readonly #replaced = Promise.withResolvers<Error>();
-  readonly #options: OwnerOptions & { readonly logger: Logger };
+  readonly #options: WriterOptions;
   readonly #queue: QueuedGroup[] = [];
   readonly #heartbeat: NodeJS.Timeout;
   readonly #closing = new AbortController();
@@ -43,7 +47,7 @@ export class Writer {
   #working: Promise<void> | undefined;
   #reconnecting: Promise<void> | undefined;
 
-  private constructor(connection: OwnerConnection, options: OwnerOptions & { readonly logger: Logger }) {
+  private constructor(connection: OwnerConnection, options: WriterOptions) {
     this.#connection = connection;
     this.#options = options;
     this.#leads = options.isBeside !== true;
@@ -52,7 +56,7 @@ export class Writer {
   }
 
   /** Rejects when the database cannot be used, or another gateway has its lock. */
-  static async open(options: OwnerOptions & { readonly logger: Logger }): Promise<Writer> {
+  static async open(options: WriterOptions): Promise<Writer> {
     return new Writer(await OwnerConnection.open(options), options);
   }
 

@@ -11,7 +11,7 @@ import { lockForTransaction } from "../engine/owner-connection.ts";
 import { command, Session, type Statement, statement } from "../engine/statement.ts";
 import { columnsOf } from "../operations/insert.ts";
 import { CLAIM_GRACE_MS } from "../operations/new-delivery-row.ts";
-import { MOVED_TABLES, type MovedTable } from "./tables.ts";
+import type { MovedTable } from "./tables.ts";
 
 /** Rows, and bytes of them, that travel at a time. */
 const MAX_ROWS = 500;
@@ -22,8 +22,10 @@ type Cell = string | number | Uint8Array | null;
 export type RowCounts = Readonly<Record<string, number>>;
 
 export interface MoveOptions {
-  /** The deliveries of a gateway that does not run; nothing is written to them. */
+  /** The file of a gateway that does not run; nothing is written to it. */
   readonly from: DatabaseSync;
+  /** What is copied row by row. */
+  readonly tables: readonly MovedTable[];
   readonly url: string;
   readonly now: number;
   readonly onProgress: (moved: { readonly table: string; readonly done: number; readonly total: number }) => void;
@@ -37,7 +39,7 @@ export interface Moved {
 }
 
 /**
- * Copies everything about deliveries to empty tables in PostgreSQL, in one transaction, and compares the counts before
+ * Copies the deliveries and the host's own state to empty tables in PostgreSQL, in one transaction, and compares the counts before
  * it is committed. Rejects with a {@link StoreError}, and then nothing of it is there.
  */
 export async function moveFromSqlite(options: MoveOptions): Promise<Moved> {
@@ -58,14 +60,17 @@ async function moveOver(client: Client, options: MoveOptions): Promise<Moved> {
   if (!(await lockForTransaction(session))) {
     throw new StoreError("UNAVAILABLE", "A gateway uses the database of hooks.store; stop it first.");
   }
-  const counts = countsOf(options.from);
-  const present = await countsIn(session);
+  const counts = countsOf(options);
+  const present = await countsIn(session, options);
   if (Object.values(present).some((count) => count > 0)) {
     if (areEqual(counts, present) && (await hasSameLast(session, options.from))) return { counts, isNew: false };
-    throw new StoreError("UNAVAILABLE", "The database of hooks.store has deliveries already: move to an empty one.");
+    throw new StoreError(
+      "UNAVAILABLE",
+      "The database of hooks.store has deliveries or sessions already: move to an empty one.",
+    );
   }
   await copyAll(session, counts, options);
-  const copied = await countsIn(session);
+  const copied = await countsIn(session, options);
   if (!areEqual(counts, copied)) {
     const pairs = Object.entries(counts).map(([table, count]) => `${table}: ${copied[table]} of ${count}`);
     throw new StoreError("UNAVAILABLE", `The counts do not match (${pairs.join(", ")}); nothing was moved.`);
@@ -78,11 +83,11 @@ async function moveOver(client: Client, options: MoveOptions): Promise<Moved> {
 async function copyAll(
   session: Session,
   counts: RowCounts,
-  { from, onProgress, signal, now }: MoveOptions,
+  { from, tables, onProgress, signal, now }: MoveOptions,
 ): Promise<void> {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   let before = 0;
-  for (const table of MOVED_TABLES) {
+  for (const table of tables) {
     const insert = insertOf(table);
     let done = 0;
     for (const rows of batches(cellsOf(from, table))) {
@@ -92,6 +97,7 @@ async function copyAll(
       onProgress({ table: table.name, done: before + done, total });
     }
     before += done;
+    if (table.numbers !== undefined && done > 0) await session.rows(goOnAfter(table.name, table.numbers));
   }
   for (const keys of batches(keysOf(from, now - CLAIM_GRACE_MS))) {
     signal.throwIfAborted();
@@ -112,6 +118,14 @@ const putKeys = command(`
   INSERT INTO reveille.claims (key, expires_at, seq)
   SELECT decode(key, 'hex'), expires_at, seq FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS k (key, expires_at, seq)
   ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at, seq = excluded.seq`);
+
+/** Numbers go on after the last one. */
+function goOnAfter(name: string, column: string): Statement<unknown> {
+  return statement(
+    {},
+    `SELECT setval(pg_get_serial_sequence('reveille.${name}', '${column}'), max(${column})) FROM reveille.${name}`,
+  );
+}
 
 function insertOf({ name, types }: MovedTable): Statement<never> {
   const arrays = Object.values(types).map((type, index) => `$${index + 1}::${type}[]`);
@@ -167,23 +181,18 @@ function* batches(rows: Iterable<readonly Cell[]>): Generator<readonly (readonly
   if (batch.length > 0) yield batch;
 }
 
-function countsOf(from: DatabaseSync): RowCounts {
+function countsOf({ from, tables }: MoveOptions): RowCounts {
   return Object.fromEntries(
-    MOVED_TABLES.map(({ name, rows }) => [
+    tables.map(({ name, rows }) => [
       name,
       rowQuery(from, { count: "integer" }, `SELECT count(*) AS count FROM (${rows})`).get()!.count,
     ]),
   );
 }
 
-const countAll = statement(
-  { name: "text", count: "integer" },
-  MOVED_TABLES.map(({ name }) => `SELECT '${name}' AS name, count(*) AS count FROM reveille.${name}`).join(
-    " UNION ALL ",
-  ),
-);
-
-async function countsIn(session: Session): Promise<RowCounts> {
+async function countsIn(session: Session, { tables }: MoveOptions): Promise<RowCounts> {
+  const counts = tables.map(({ name }) => `SELECT '${name}' AS name, count(*) AS count FROM reveille.${name}`);
+  const countAll = statement({ name: "text", count: "integer" }, counts.join(" UNION ALL "));
   return Object.fromEntries((await session.rows(countAll)).map(({ name, count }) => [name, count]));
 }
 

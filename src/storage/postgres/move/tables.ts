@@ -1,10 +1,12 @@
-/** The tables that are copied from SQLite row by row: their columns with the types in PostgreSQL. */
+/** The tables of the deliveries, copied from SQLite row by row: their columns with the types in PostgreSQL. */
 
 export interface MovedTable {
   readonly name: string;
   readonly types: Readonly<Record<string, string>>;
   /** Rows in SQLite, with the columns of `types`. */
   readonly rows: string;
+  /** The column whose numbers the database gives out, where there is one. */
+  readonly numbers?: string | undefined;
 }
 
 interface Source {
@@ -13,15 +15,17 @@ interface Source {
   readonly order: string;
   /** What a column is in SQLite, where it may be missing there. */
   readonly values?: Readonly<Record<string, string>>;
+  readonly numbers?: string;
 }
 
-function table(name: string, types: Readonly<Record<string, string>>, source: Source): MovedTable {
-  const { from = name, order, values = {} } = source;
+export function table(name: string, types: Readonly<Record<string, string>>, source: Source): MovedTable {
+  const { from = name, order, values = {}, numbers } = source;
   const columns = Object.keys(types).map((column) => `${values[column] ?? column} AS ${column}`);
-  return { name, types, rows: `SELECT ${columns.join(", ")} FROM ${from} ORDER BY ${order}` };
+  return { name, types, rows: `SELECT ${columns.join(", ")} FROM ${from} ORDER BY ${order}`, numbers };
 }
 
-function all(type: string, ...columns: readonly string[]): Record<string, string> {
+/** Columns of one type. */
+export function all(type: string, ...columns: readonly string[]): Record<string, string> {
   return Object.fromEntries(columns.map((column) => [column, type]));
 }
 

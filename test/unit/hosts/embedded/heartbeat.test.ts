@@ -463,7 +463,7 @@ describe("after a restart", () => {
     request("hook:one");
     await eventually(() => server.requests.length).toBe(2);
     expect(prompts()[1]).toContain("two");
-    const hookTwo = { agentId: "main", sessionKey: MAIN, reason: "hook:two" };
+    const hookTwo = { agentId: "main", sessionKey: MAIN, reason: "hook:two", pending: 1 };
     await eventually(async () => await gateway.sessions.requestedTurns()).toEqual([hookTwo]);
     spy.mockRestore();
   });

@@ -25,6 +25,7 @@ describe("a main session that can take no more events", () => {
       logger: recordingLogger(),
       decide: () => Promise.resolve({ kind: "unknown" }),
     });
+    await parts.takeDatabase(undefined);
     await fixture.remove();
   });
   afterEach(async () => {

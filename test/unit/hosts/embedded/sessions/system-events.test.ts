@@ -234,9 +234,9 @@ describe("a requested turn", () => {
     await gateway.wake("b");
     await gateway.sessions.storeTurnRequest(request);
     await gateway.restart();
-    expect(await gateway.sessions.requestedTurns()).toEqual([request]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([{ ...request, pending: 2 }]);
     await turn(1);
-    expect(await gateway.sessions.requestedTurns()).toEqual([request]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([{ ...request, pending: 1 }]);
     await turn(1);
     await gateway.wake("for the next heartbeat");
     expect(await gateway.sessions.requestedTurns()).toEqual([]);

@@ -9,6 +9,7 @@ import {
   STATE_MIGRATIONS,
   STATE_MODULE_URL,
 } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
+import { SqliteState } from "../../../../../src/hosts/embedded/state/sqlite-state.ts";
 import { SqliteDatabase } from "../../../../../src/storage/sqlite/engine/database.ts";
 import { Writer } from "../../../../../src/storage/sqlite/engine/writer.ts";
 import { temporaryFolder } from "../../../storage/sqlite/engine/temporary-folder.ts";
@@ -44,8 +45,9 @@ it.each(STORED)("of version %s is opened with all that is in it, and goes on", a
   const database = await SqliteDatabase.open({ file: oldFile(version), modules: [STATE_MODULE_URL] });
   onTestFinished(() => database.close());
   const clock = { now: () => 1_767_323_050_000 };
-  const sessions = new EmbeddedSessions({ database, clock, config: () => gatewayConfig() });
-  const outbox = new Outbox({ database, clock });
+  const state = new SqliteState(database);
+  const sessions = new EmbeddedSessions({ state, clock, config: () => gatewayConfig() });
+  const outbox = new Outbox({ state, clock });
 
   expect(await sessions.lastRoute("main")).toEqual({ channel: "webhook", to: "#ops" });
   expect(await sessions.requestedTurns()).toMatchObject([{ sessionKey: MAIN, reason: "hook:build" }]);

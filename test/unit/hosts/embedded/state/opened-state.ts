@@ -1,7 +1,8 @@
 /** The state's operations in this process, on a real file, without the thread that runs them in the gateway. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { prepareSessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
+import { sessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
+import { sqliteTasks } from "../../../../../src/hosts/embedded/state/sqlite-tasks.ts";
 import { sqliteModule } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
 import type { ForgetRuns, ForgetRunsOutcome } from "../../../../../src/hosts/embedded/state/operations.ts";
 import { openReadConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
@@ -22,7 +23,7 @@ export async function openState() {
     reader.close();
     writer.close();
   });
-  const reads = prepareSessionReads(reader);
+  const carryOut = sqliteTasks(reader);
   const commit = (...writes: readonly (readonly [operation: string, args: object])[]): unknown => {
     const { failures, results } = writer.commit({
       operations: writes.map(([operation]) => `embedded.${operation}`),
@@ -63,9 +64,11 @@ export async function openState() {
           )
           .get(through)?.["bytes"],
       ),
-    texts: (key: string) => reads.messages(key, { limit: 200 }).messages.map(({ text }) => text),
+    texts: (key: string) => carryOut(sessionReads.messages(key, { limit: 200 })).messages.map(({ text }) => text),
     sessions: () =>
-      Object.fromEntries(reads.list({ limit: 200 }).sessions.map(({ key, messages }) => [key, messages] as const)),
+      Object.fromEntries(
+        carryOut(sessionReads.list({ limit: 200 })).sessions.map(({ key, messages }) => [key, messages] as const),
+      ),
   };
 }
 

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { prepareSessionReads, type SessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
+import { sessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
+import { sqliteTasks } from "../../../../../src/hosts/embedded/state/sqlite-tasks.ts";
 import { sqliteModule, STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
 import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
-import { SESSION_LIMITS } from "../../../../../src/hosts/shared/state-operations.ts";
 import { openReadConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
 import { Writer } from "../../../../../src/storage/sqlite/engine/writer.ts";
 
@@ -16,14 +16,12 @@ const MAIN = "agent:main:main";
 let folder: string;
 let writer: Writer;
 let reader: ReturnType<typeof openReadConnection>;
-let reads: SessionReads;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "state-module-"));
   const file = join(folder, "state.sqlite");
   writer = await Writer.open(file, [sqliteModule]);
   reader = openReadConnection(file);
-  reads = prepareSessionReads(reader);
 });
 
 afterEach(() => {
@@ -52,7 +50,7 @@ function turn(eventIds: readonly number[], at: number, extra: object = {}) {
 }
 
 function pendingTexts(): string[] {
-  return reads.pendingEvents(MAIN, { limit: 200 }).events.map(({ text }) => text);
+  return sqliteTasks(reader)(sessionReads.pendingEvents(MAIN, { limit: 200 })).events.map(({ text }) => text);
 }
 
 function rows(table: string): number {
@@ -90,65 +88,11 @@ describe("the state module", () => {
     reopened.close();
   });
 
-  it("stores events once, in one commit with others, and consumes them with their turn", () => {
-    commit(enqueue("a"), enqueue("a"), enqueue("b"));
-    expect(pendingTexts()).toEqual(["text of a", "text of b"]);
-    const [a] = reads.turnEvents(MAIN, { limit: 1, maxChars: 1 });
-    const outgoing = { channel: "console", to: "owner", text: "x", idempotencyKey: "k" };
-    commit(turn([a!.id, 99], 2, { outgoing }));
-    expect(pendingTexts()).toEqual(["text of b"]);
-    expect(rows("outbox")).toBe(1);
-    expect(reads.conversation(MAIN, { limit: 9, maxChars: 99 })).toHaveLength(2);
-  });
-
   it("undoes an operation that throws, and not its neighbors", () => {
     const broken = turn([1], 2, { outgoing: { channel: "console", idempotencyKey: "k", text: "x" } });
     commit(enqueue("a"), broken, enqueue("b"));
     expect(pendingTexts()).toEqual(["text of a", "text of b"]);
     expect(rows("message")).toBe(0);
-  });
-
-  it("refuses the event that is one too many, and knows its copies all the same", () => {
-    const events = Array.from({ length: SESSION_LIMITS.maxPendingEvents }, (_, n) => enqueue(`k${n}`));
-    commit(...events);
-    commit(enqueue("more"), enqueue("k0"));
-    expect(rows("event")).toBe(SESSION_LIMITS.maxPendingEvents);
-  });
-
-  it("forgets the keys of consumed events by and by", () => {
-    commit(...Array.from({ length: 300 }, (_, n) => enqueue(`k${n}`)));
-    const ids = reads.pendingEvents(MAIN, { limit: 200 }).events.map(({ id }) => id);
-    commit(turn(ids, 2));
-    expect(rows("event")).toBe(300);
-    const later = SESSION_LIMITS.keyTtlMs + 2;
-    commit(turn([], later));
-    expect(rows("event")).toBe(100);
-    commit(turn([], later + 1), turn([], later + 2));
-    expect(rows("event")).toBe(100);
-  });
-
-  it("remembers who asked for a turn until no event waits", () => {
-    commit(enqueue("a"), ["requestTurn", { sessionKey: MAIN, agentId: "main", reason: "hook:wake", at: 1 }]);
-    expect(reads.requestedTurns()).toEqual([{ sessionKey: MAIN, agentId: "main", reason: "hook:wake" }]);
-    commit(turn([1], 2));
-    expect(reads.requestedTurns()).toEqual([]);
-  });
-
-  it("begins a run once and ends it", () => {
-    const run = { sessionKey: "hook:x", runId: "r1", prompt: "p", at: 1 };
-    commit(["beginRun", run], ["beginRun", run]);
-    commit(["endRun", { sessionKey: "hook:x", runId: "r1", role: "assistant", text: "done", at: 2 }]);
-    expect(reads.messages("hook:x", { limit: 9 }).messages.map(({ text }) => text)).toEqual(["p", "done"]);
-  });
-
-  it("keeps the latest messages of a session, fewer where there are only runs", () => {
-    const begin = (n: number) =>
-      ["beginRun", { sessionKey: "hook:x", runId: `r${n}`, prompt: `p${n}`, at: n }] as const;
-    commit(...Array.from({ length: 210 }, (_, n) => begin(n)));
-    expect(rows("message")).toBe(200);
-    commit(enqueue("makes it a session of its own", 1, "hook:x"));
-    commit(...Array.from({ length: 5 }, (_, n) => begin(1_000 + n)));
-    expect(rows("message")).toBe(205);
   });
 
   it("prunes the sessions of runs that were idle longest, with their messages", () => {
@@ -157,7 +101,7 @@ describe("the state module", () => {
     commit(...Array.from({ length: STATE_LIMITS.maxRunSessions + 40 }, (_, n) => begin(n)));
     expect(rows("session")).toBeLessThanOrEqual(STATE_LIMITS.maxRunSessions + 17);
     expect(rows("message")).toBe(rows("session") - 1);
-    expect(reads.messages("hook:0", { limit: 1 }).messages).toEqual([]);
+    expect(sqliteTasks(reader)(sessionReads.messages("hook:0", { limit: 1 })).messages).toEqual([]);
     expect(pendingTexts()).toEqual(["text of kept"]);
   });
 
@@ -180,15 +124,5 @@ describe("the state module", () => {
     }
     countAll();
     expect(counted()).toBe(201 * rows("message"));
-  });
-
-  it("sets a route and moves a pending message to its end state, never back", () => {
-    const message = { channel: "console", to: "owner", text: "x", idempotencyKey: "k" };
-    commit(["setRoute", { sessionKey: MAIN, channel: "console", to: "owner", at: 1 }]);
-    expect(reads.route(MAIN)).toEqual({ channel: "console", to: "owner" });
-    for (const state of ["pending", "sent", "failed", "pending"]) {
-      commit(["recordMessage", { message, state, at: 1 }]);
-    }
-    expect(reader.prepare("SELECT state FROM embedded_outbox").all()).toEqual([{ state: "sent" }]);
   });
 });

@@ -10,6 +10,7 @@ import { Approvals } from "../../../../../src/hosts/embedded/agents/approvals.ts
 import { DEFAULT_MODEL_TURN_LIMITS } from "../../../../../src/hosts/embedded/agents/model-turn.ts";
 import { EmbeddedSessions } from "../../../../../src/hosts/embedded/sessions.ts";
 import { STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
+import { SqliteState } from "../../../../../src/hosts/embedded/state/sqlite-state.ts";
 import { SqliteDatabase } from "../../../../../src/storage/sqlite/engine/database.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 
@@ -65,6 +66,7 @@ export class TemporaryGateway implements AsyncDisposable {
   config: GatewayConfig;
   now = START;
   database!: SqliteDatabase;
+  state!: SqliteState;
   sessions!: EmbeddedSessions;
 
   private constructor(config: GatewayConfig) {
@@ -79,13 +81,14 @@ export class TemporaryGateway implements AsyncDisposable {
 
   async #open(): Promise<void> {
     this.database = await SqliteDatabase.open({ file: this.#file, modules: [STATE_MODULE_URL] });
+    this.state = new SqliteState(this.database);
     this.sessions = new EmbeddedSessions(this.parts);
   }
 
   /** What most of the gateway's classes take. */
   get parts() {
-    const { database, clock, logger, sessions } = this;
-    return { database, clock, logger, sessions, stateDir: this.#folder, config: () => this.config };
+    const { state, clock, logger, sessions } = this;
+    return { state, clock, logger, sessions, stateDir: this.#folder, config: () => this.config };
   }
 
   /** Empties the tables and forgets what a test set: opening a database takes a hundred times longer. */

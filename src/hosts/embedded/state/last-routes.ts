@@ -1,0 +1,41 @@
+import type { ChannelTarget } from "../../../core/host.ts";
+import type { StateStore } from "./state-store.ts";
+
+/** Routes held in memory; there is one for each agent that anyone asked about. */
+const MAX_ROUTES = 1_000;
+/** After which one that another gateway can have changed is read again. */
+const SHARED_MS = 1_000;
+
+interface KnownRoute {
+  readonly route: Promise<ChannelTarget | undefined>;
+  /** On the clock of the process. */
+  readonly readAt: number;
+}
+
+/** Whom main sessions last talked to; a call that is accepted asks for it. */
+export class LastRoutes {
+  readonly #state: StateStore;
+  readonly #routes = new Map<string, KnownRoute>();
+
+  constructor(state: StateStore) {
+    this.#state = state;
+  }
+
+  of(sessionKey: string): Promise<ChannelTarget | undefined> {
+    const known = this.#routes.get(sessionKey);
+    const isOld = this.#state.isShared && known !== undefined && performance.now() - known.readAt > SHARED_MS;
+    if (known !== undefined && !isOld) return known.route;
+    if (this.#routes.size >= MAX_ROUTES) this.#routes.clear();
+    const read = { route: this.#state.read("route", sessionKey), readAt: performance.now() };
+    this.#routes.set(sessionKey, read);
+    read.route.catch(() => {
+      if (this.#routes.get(sessionKey) === read) this.#routes.delete(sessionKey);
+    });
+    return read.route;
+  }
+
+  /** It has changed. */
+  forget(sessionKey: string): void {
+    this.#routes.delete(sessionKey);
+  }
+}
