@@ -6,7 +6,7 @@ import { SHAPES_WITH_CALLS, SIDE } from "./adopt-shapes.ts";
 import type { Shape, ShapeCall } from "./adopt-shapes.ts";
 import type { ModelCall } from "./scripted-model.ts";
 
-const MAX_CALLS = 4;
+const MAX_CALLS = 10;
 
 /** What an agent was told behind the metadata of the boundary, or all of it where there is none. */
 function contentOf({ prompt }: ModelCall): string {
@@ -23,8 +23,8 @@ const ON_OURS = SHAPES_WITH_CALLS.filter(({ oursOnly }) => oursOnly !== undefine
 
 describe("a hooks block of OpenClaw in the real OpenClaw, before and after it is adopted", () => {
   let host: AdoptHost;
-  /** Wakes that Reveille has accepted; the host may take its time with the turns. */
-  const accepted: { readonly shape: string; readonly call: ShapeCall; readonly from: number }[] = [];
+  /** Wakes that Reveille has accepted, by shape and text; the host may take its time with the turns. */
+  const accepted = new Map<string, { readonly call: ShapeCall; readonly from: number }>();
 
   beforeAll(async () => {
     host = await AdoptHost.prepare();
@@ -74,7 +74,8 @@ describe("a hooks block of OpenClaw in the real OpenClaw, before and after it is
     const expected = shape.calls.map(({ statuses: [builtIn, ours] }) => (side === "built-in" ? builtIn : ours));
     expect(answers).toEqual(expected);
     for (const call of shape.calls) {
-      if (call.heard?.by === "wake" && side === "reveille") accepted.push({ shape: shape.name, call, from });
+      if (call.heard?.by === "wake" && side === "reveille")
+        accepted.set(`${shape.name}: ${call.heard.text}`, { call, from });
       // The host forgets what it was told when it ends, so that this has to be heard before anything else happens.
       if (call.heard?.by === "wake" && side === "built-in") {
         await host.eventually(() => expect(isHeard(call, from, isOfAgent)).toBe(true));
@@ -121,9 +122,9 @@ describe("a hooks block of OpenClaw in the real OpenClaw, before and after it is
 
   it("every wake that Reveille has accepted is heard by its agent, in the session that the mapping names or the main one", async () => {
     const wakes = SHAPES_WITH_CALLS.flatMap(({ calls }) => calls).filter(({ heard }) => heard?.by === "wake");
-    expect(accepted).toHaveLength(wakes.length);
-    const unheard = () => accepted.filter(({ call, from }) => !isHeard(call, from, isOfAgent));
-    await host.eventually(() => expect(unheard().map(({ shape }) => shape)).toEqual([]));
+    expect(accepted.size).toBe(wakes.length);
+    const unheard = () => [...accepted].filter(([, { call, from }]) => !isHeard(call, from, isOfAgent));
+    await host.eventually(() => expect(unheard().map(([name]) => name)).toEqual([]));
   });
 
   it("the host takes blocks up by itself, as a rule", () => {
