@@ -132,6 +132,16 @@ export class GatewayProcess {
     return (await response.json()) as Result;
   }
 
+  /** Says whom a main session talked to last. */
+  async setRoute(session: string, target: { readonly channel: string; readonly to: string }): Promise<void> {
+    const { ok, status } = await fetch(`${this.url}/api/v1/sessions/${session}/route`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${GATEWAY_TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify(target),
+    });
+    if (!ok) throw new Error(`The route was answered ${status}.`);
+  }
+
   /** Every delivery, newest first. */
   async deliveries(filter = ""): Promise<DeliverySummary[]> {
     const all: DeliverySummary[] = [];

@@ -9,6 +9,11 @@ const BETWEEN = 40;
 /** Calls that wait for their run: the senders call no faster than they are carried out. */
 const MAX_WAITING = 100;
 
+/** True for a session whose runs see what was said before. */
+export function isConversation(session: number): boolean {
+  return session % 2 === 0;
+}
+
 export interface SeveralClientsOptions {
   readonly sessions: number;
   readonly gateways: readonly GatewayProcess[];
@@ -67,6 +72,7 @@ export class SeveralClients {
       sessionKey: `hook:${session}`,
       wakeMode: "next-heartbeat",
       deliver: false,
+      sessionMode: isConversation(session) ? "persistent" : "isolated",
     };
     const late = sleep(ANSWER_MS).then(() => undefined);
     const answer = gateway.post("/hooks/agent", payload, { "idempotency-key": call }).catch(() => undefined);

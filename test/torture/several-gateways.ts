@@ -8,7 +8,7 @@ import { DatabaseProxy } from "../fixtures/postgres/proxy.ts";
 import { runSql } from "../fixtures/postgres/run-sql.ts";
 import { GatewayProcess, HOOK_TOKEN } from "../integration/gateway-process.ts";
 import { ModelEndpoint } from "../integration/model-endpoint.ts";
-import { SeveralClients } from "./several-clients.ts";
+import { isConversation, SeveralClients } from "./several-clients.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 export const FAULTS = ["SIGKILL", "SIGSTOP", "cut"] as const;
@@ -119,7 +119,7 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
     await clients.end();
     const [first] = members;
     await first!.process.settled(120_000);
-    const violations = check(clients, await first!.process.deliveries(), model.prompts);
+    const violations = check(clients, await first!.process.deliveries(), model);
     return { hits, acknowledged: clients.acknowledged.length, elsewhere: clients.elsewhere, violations };
   } finally {
     await clients.end();
@@ -166,17 +166,22 @@ export const PROMISES = [
   "no call is accepted twice",
   "the calls of a session keep their order",
   "a run that began twice says so",
+  "a conversation goes on where it was",
 ] as const;
+
+function callIn(content: unknown): string {
+  return /call (\d+-\d+)\./u.exec(JSON.stringify(content))?.[1] ?? "";
+}
 
 /** The calls of which a promise was not kept. */
 function check(
   { acknowledged }: SeveralClients,
   deliveries: readonly DeliverySummary[],
-  prompts: readonly string[],
+  { prompts, requests }: ModelEndpoint,
 ): SeveralResult["violations"] {
   const accepted = deliveries.filter(({ state }) => state !== "duplicate");
   const byName = Map.groupBy(accepted, ({ name }) => name);
-  const askedOf = Map.groupBy(prompts, (prompt) => /call (\d+-\d+)\./u.exec(prompt)?.[1] ?? "");
+  const askedOf = Map.groupBy(prompts, callIn);
   const firstAsked = [...askedOf.keys()];
   const isInOrder = (session: string): boolean => {
     const numbers = firstAsked
@@ -195,5 +200,11 @@ function check(
     "a run that began twice says so": [...askedOf].flatMap(([call, asked]) =>
       asked.filter((prompt) => !prompt.includes(AGAIN)).length <= 1 ? [] : [call],
     ),
+    "a conversation goes on where it was": requests.flatMap(({ body: { messages } }) => {
+      const [call, ...earlier] = messages.map(({ content }) => callIn(content)).toReversed();
+      const [session, number] = (call ?? "").split("-").map(Number);
+      const isGiven = number === 0 || earlier.includes(`${session}-${number! - 1}`);
+      return isGiven || !isConversation(session!) ? [] : [call!];
+    }),
   };
 }

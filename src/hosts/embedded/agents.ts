@@ -1,4 +1,5 @@
 /** The embedded gateway's agents: turns of OpenAI-compatible models, of programs, or of the offline agent. */
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AgentCatalog,
   type AgentInfo,
@@ -40,6 +41,8 @@ export interface ConversationTurn {
 
 /** The latest turns of its conversation that a persistent run sees; those before are left out. */
 const EARLIER_TURNS = { limit: 20, maxChars: 65_536 };
+/** A connection to the database that broke is back by then, and the next run of the conversation reads what was said. */
+const END_RETRY_DELAYS_MS: readonly number[] = [250, 1_000, 5_000];
 /** A run waits for the secret of its provider; a reload that reads it is noticed at the next try. */
 const SET_ASIDE_WAIT_MS = 10_000;
 
@@ -225,13 +228,21 @@ export class EmbeddedAgents implements HostAgents {
   }
 
   /** The result stands even when its transcript could not be stored: the turn has taken effect. */
-  async #endTranscript({ sessionKey, runId }: AgentRunRequest, result: AgentRunResult): Promise<void> {
+  async #endTranscript({ sessionKey, runId, signal }: AgentRunRequest, result: AgentRunResult): Promise<void> {
     const ok = result.status === "ok";
     const text = ok ? result.reply : (result.error ?? result.status);
-    try {
-      await this.#sessions.endRun({ sessionKey, runId, role: ok ? "assistant" : "error", text });
-    } catch (error) {
-      this.#logger.warn({ err: error, runId, sessionKey }, "a run ended but its transcript could not be stored");
+    for (const delayMs of [...END_RETRY_DELAYS_MS, undefined]) {
+      try {
+        await this.#sessions.endRun({ sessionKey, runId, role: ok ? "assistant" : "error", text });
+        return;
+      } catch (error) {
+        const isLast = delayMs === undefined || signal.aborted || !(error instanceof HostError && error.retryable);
+        if (isLast) {
+          this.#logger.warn({ err: error, runId, sessionKey }, "a run ended but its transcript could not be stored");
+          return;
+        }
+        await sleep(delayMs, undefined, { signal }).catch(() => {});
+      }
     }
   }
 }
