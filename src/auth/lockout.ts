@@ -1,6 +1,9 @@
 import type { LockoutConfig } from "../config/lockout.ts";
 import type { Clock } from "../core/host.ts";
 
+/** Addresses whose failures other gateways are told at a time. */
+const MAX_UNTOLD = 1_000;
+
 /** One entry of {@link ClientList}: a client address and its failures. */
 interface Client {
   readonly key: string;
@@ -64,6 +67,8 @@ export class Lockout {
   readonly #counting = new ClientList();
   /** In the order in which they were locked, which is that in which they come free. */
   readonly #locked = new ClientList();
+  /** Failures that were counted here and that nobody has taken yet, by address; `undefined`: nobody takes them. */
+  #untold: Map<string, number> | undefined;
 
   constructor(config: LockoutConfig, options: { clock: Clock }) {
     this.#config = config;
@@ -80,6 +85,31 @@ export class Lockout {
    * has been locked since before this failure; `undefined` when it was not locked.
    */
   fail(key: string): number | undefined {
+    const lockedSeconds = this.#fail(key);
+    if (lockedSeconds === undefined) this.#tell(key);
+    return lockedSeconds;
+  }
+
+  /** Counts failures that another gateway has seen. */
+  failElsewhere(key: string, times: number): void {
+    for (let left = Math.min(times, this.#config.failures); left > 0; left--) this.#fail(key);
+  }
+
+  /** The failures that were counted here since the call before, by address, for other gateways; at first none. */
+  takeUntold(): ReadonlyMap<string, number> {
+    const untold = this.#untold ?? new Map<string, number>();
+    this.#untold = new Map();
+    return untold;
+  }
+
+  /** Forgets the failures and the lock of an address that presented a right credential. */
+  succeed(key: string): void {
+    if (this.#clients.size === 0) return;
+    const client = this.#clients.get(key);
+    if (client !== undefined) this.#forget(client);
+  }
+
+  #fail(key: string): number | undefined {
     const now = this.#clock.now();
     this.#forgetExpired(now);
     const known = this.#clients.get(key);
@@ -90,11 +120,10 @@ export class Lockout {
     return undefined;
   }
 
-  /** Forgets the failures and the lock of an address that presented a right credential. */
-  succeed(key: string): void {
-    if (this.#clients.size === 0) return;
-    const client = this.#clients.get(key);
-    if (client !== undefined) this.#forget(client);
+  #tell(key: string): void {
+    if (this.#untold === undefined) return;
+    const times = this.#untold.get(key) ?? 0;
+    if (times > 0 || this.#untold.size < MAX_UNTOLD) this.#untold.set(key, times + 1);
   }
 
   #count(client: Client, now: number): void {

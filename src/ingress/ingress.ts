@@ -136,10 +136,11 @@ export class Ingress {
   }
 
   async #close(
-    { context, lead, retention, hookWatch, probing, quarantine }: Running,
+    { context, lead, lockout, retention, hookWatch, probing, quarantine }: Running,
     deadlineMs: number,
   ): Promise<void> {
     lead.stop();
+    lockout?.stop();
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();

@@ -28,6 +28,7 @@ import { ProbeOperations } from "./operations/probe.ts";
 import { QuarantineExpiry } from "./quarantine.ts";
 import { ProbeSchedule } from "./probe-schedule.ts";
 import { Retention } from "./operations/retention.ts";
+import { SharedLockout } from "./shared-lockout.ts";
 import { StatsOperations } from "./operations/stats.ts";
 
 /** From this many requests in flight, accepting goes before dispatching. */
@@ -57,6 +58,8 @@ export interface Running {
   readonly probing: ProbeSchedule;
   readonly quarantine: QuarantineExpiry;
   readonly operations: Operations;
+  /** Absent where no other gateway is on the store. */
+  readonly lockout: SharedLockout | undefined;
 }
 
 /** The parts that are there before the store is. */
@@ -129,6 +132,10 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const probing = new ProbeSchedule({ probes, outages, clock, logger, everyMs: () => active().config.probeEveryMs });
   const quarantine = new QuarantineExpiry({ store, clock, logger, mappings: () => active().config.mappings });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
+  const isShared = store.shared !== undefined && active().config.store?.several === true;
+  const lockout = isShared
+    ? new SharedLockout({ store: store.shared, lockout: () => active().lockout, logger })
+    : undefined;
   const operations: Operations = {
     deliveries: new DeliveryOperations(operated),
     hooks,
@@ -138,5 +145,5 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     probes,
     outages,
   };
-  return { context, lead, retention, hookWatch, probing, quarantine, operations };
+  return { context, lead, retention, hookWatch, probing, quarantine, operations, lockout };
 }

@@ -12,6 +12,11 @@ export interface SharedStore {
    * effect, and what it was carrying out begins again there.
    */
   readonly replaced: Promise<Error>;
+  /**
+   * Gives other gateways the failures of authentication that were counted here, and returns theirs: those of the last
+   * seconds, each once. To be called every second; rejects with a `StoreError` when nothing was given.
+   */
+  tellFailures(own: readonly Failures[]): Promise<readonly Failures[]>;
   /** The key of all gateways on the store: the first one's own, which is kept there. */
   keyOfAll(own: Uint8Array): Promise<Uint8Array>;
   /**
@@ -20,6 +25,12 @@ export interface SharedStore {
    * the same change, but a run that it knows already may be among them.
    */
   follow(listener: (changed: readonly ChangedRun[]) => void): void;
+}
+
+/** How often an address failed to authenticate. */
+export interface Failures {
+  readonly address: string;
+  readonly times: number;
 }
 
 /** A run that another gateway has accepted, moved or ended, as it is by now. */

@@ -72,7 +72,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   private constructor(database: PostgresDatabase, keepsDatabase: boolean) {
     super(database);
     this.#keepsDatabase = keepsDatabase;
-    this.shared = new Succession(database.writer);
+    this.shared = new Succession(database);
   }
 
   async accept(delivery: NewDelivery): Promise<AcceptOutcome> {

@@ -205,9 +205,22 @@ const embeddedState: readonly string[] = [
   `INSERT INTO reveille.embedded_transcript_bytes VALUES (1, 0, 0)`,
 ];
 
+/** Failures of authentication of the last minute, for the lockout at every gateway. */
+const failures: readonly string[] = [
+  `CREATE TABLE reveille.failures (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    instance text NOT NULL,
+    address text NOT NULL,
+    times int NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
+  )`,
+  `CREATE INDEX failures_at ON reveille.failures (at)`,
+];
+
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,
   "0003-gateway-key": gatewayKey,
   "0005-embedded-state": embeddedState,
+  "0006-failures": failures,
 };

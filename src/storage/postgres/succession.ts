@@ -1,10 +1,12 @@
 import type { AcceptOutcome } from "../new-delivery.ts";
-import type { ChangedRun, SharedStore } from "../shared-store.ts";
+import type { ChangedRun, Failures, SharedStore } from "../shared-store.ts";
+import type { PostgresDatabase } from "./engine/database.ts";
 import type { Writer } from "./engine/writer.ts";
 import { acceptAndLeave, acceptAndTake } from "./operations/accept.ts";
 import { take } from "./operations/arrivals.ts";
 import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
+import { ToldFailures } from "./told-failures.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
 const ASK_MS = 250;
@@ -13,6 +15,7 @@ const LOOK_MS = 1_000;
 /** Which of the gateways on a database carries out the runs, and how it gets to know those that others accept. */
 export class Succession implements SharedStore {
   readonly #writer: Writer;
+  readonly #failures: ToldFailures;
   readonly #leading = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
   #listener: ((changed: readonly ChangedRun[]) => void) | undefined;
@@ -20,8 +23,10 @@ export class Succession implements SharedStore {
   readonly #ledFirst: boolean;
   #isAsking = false;
 
-  constructor(writer: Writer) {
+  constructor(database: PostgresDatabase) {
+    const { writer } = database;
     this.#writer = writer;
+    this.#failures = new ToldFailures(database);
     this.#ledFirst = writer.leads;
     if (writer.leads) this.#leading.resolve();
     else this.#timer = setInterval(() => void this.#ask(), ASK_MS).unref();
@@ -43,6 +48,10 @@ export class Succession implements SharedStore {
     this.#listener = listener;
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
     this.look();
+  }
+
+  tellFailures(own: readonly Failures[]): Promise<readonly Failures[]> {
+    return this.#failures.exchange(own);
   }
 
   keyOfAll(own: Uint8Array): Promise<Uint8Array> {

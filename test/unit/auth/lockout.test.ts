@@ -220,3 +220,37 @@ class Model {
     this.#locks = this.#locks.filter((lock) => lock.key !== key);
   }
 }
+
+describe("failures that gateways tell each other", () => {
+  test("are kept once somebody takes them, each once, and those during a lock are not counted", () => {
+    const { lockout } = lockoutAt(1_000_000);
+    failTimes(lockout, "192.0.2.1", 2);
+    expect([...lockout.takeUntold()]).toEqual([]);
+    failTimes(lockout, "192.0.2.1", 30);
+    lockout.fail("192.0.2.2");
+    expect([...lockout.takeUntold()]).toEqual([
+      ["192.0.2.1", 18],
+      ["192.0.2.2", 1],
+    ]);
+    expect([...lockout.takeUntold()]).toEqual([]);
+  });
+
+  test("lock an address together with those that are seen here, and are not told on", () => {
+    const { lockout } = lockoutAt(1_000_000);
+    lockout.takeUntold();
+    failTimes(lockout, "192.0.2.1", 5);
+    lockout.failElsewhere("192.0.2.1", 15);
+    expect(lockout.fail("192.0.2.1")).toBe(60);
+    expect([...lockout.takeUntold()]).toEqual([["192.0.2.1", 5]]);
+    lockout.succeed("192.0.2.1");
+    lockout.failElsewhere("192.0.2.1", 1_000_000);
+    expect(lockout.fail("192.0.2.1")).toBe(60);
+  });
+
+  test("are of a bounded number of addresses", () => {
+    const { lockout } = lockoutAt(1_000_000);
+    lockout.takeUntold();
+    for (let address = 0; address < 2_000; address++) lockout.fail(`192.0.2.${address}`);
+    expect(lockout.takeUntold().size).toBe(1_000);
+  });
+});

@@ -60,6 +60,11 @@ export class Writer {
     return new Writer(await OwnerConnection.open(options), options);
   }
 
+  /** Names this process among the gateways on the database. */
+  get instance(): string {
+    return this.#options.instance;
+  }
+
   /** Resolves when another gateway has the lock, and keeps it: nothing is written here any more. */
   get replaced(): Promise<Error> {
     return this.#replaced.promise;
