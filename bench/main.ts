@@ -4,7 +4,7 @@
  * the bare server again, and ratios are taken within the round, because the machine's speed drifts.
  *
  * The result is printed and written to bench/RESULTS.md, whatever it is, and a row of it to bench/HISTORY.md.
- * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `postgres`, `strangers`, `first-hour`)
+ * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `postgres` with `postgres-several`, `strangers`, `first-hour`)
  * and leaves the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
  * prints where the main thread spends a call (see profile.ts); `npm run bench -- scale` simulates many gateways; `npm run bench -- openclaw` is another benchmark,
  * inside the real OpenClaw (see openclaw/run-openclaw-bench.ts).
@@ -21,6 +21,7 @@ import { runOpenClawBench } from "./openclaw/run-openclaw-bench.ts";
 import { reportPostgres } from "./postgres-calls.ts";
 import { reportProfile } from "./profile.ts";
 import { StateFolders } from "./servers.ts";
+import { reportSeveral } from "./several-gateways.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
 import { reportSlowStrangers } from "./slow-strangers.ts";
 import { reportTransformCalls } from "./transform-calls.ts";
@@ -70,6 +71,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
     ]),
   transforms: () => reportTransformCalls(timing),
   postgres: () => reportPostgres(timing),
+  "postgres-several": () => reportSeveral(timing),
   strangers: () => reportSlowStrangers({ rounds: timing.rounds, durationMs: 2 * timing.durationMs }),
   "first-hour": reportFirstHour,
 };
@@ -84,7 +86,9 @@ const results = new URL("RESULTS.md", import.meta.url);
 const today = new Date().toISOString().slice(0, 10);
 const machine = `Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
 const sections = quick ? [] : sectionsOf(await readFile(results, "utf8"));
-const wanted = Object.entries(parts).filter(([name]) => chosen.length === 0 || chosen.includes(name));
+// `postgres` is every part of it.
+const isChosen = (name: string): boolean => chosen.some((one) => name === one || name.startsWith(`${one}-`));
+const wanted = Object.entries(parts).filter(([name]) => chosen.length === 0 || isChosen(name));
 for (const [at, [name, report]] of wanted.entries()) {
   console.error(
     `[${"#".repeat(at)}${"-".repeat(wanted.length - at)}] ${at} of ${wanted.length} parts are measured; now ${name}`,

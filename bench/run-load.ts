@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import type { LoadOptions, LoadResult } from "./load.ts";
 import { pinned } from "./servers.ts";
 
-/** Puts a load on a server, from the second core. */
-export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  return JSON.parse(await runScript(1, "load.ts", [JSON.stringify(options)])) as LoadResult;
+/** Puts a load on a server, from the second core unless another is named. */
+export async function runLoad(options: LoadOptions, core = 1): Promise<LoadResult> {
+  return JSON.parse(await runScript(core, "load.ts", [JSON.stringify(options)])) as LoadResult;
 }
 
 /** Runs a script of this folder on one core to its end, and gives what it printed. */

@@ -123,6 +123,10 @@ export interface GatewayOptions {
   readonly concurrency?: number;
   /** Where its deliveries are; in SQLite when absent. */
   readonly databaseUrl?: string | undefined;
+  /** True: other gateways are on the database. */
+  readonly several?: boolean;
+  /** The first when absent. */
+  readonly core?: number;
   /** Arguments of Node that start the program; as `npm start` does when absent. */
   readonly program?: readonly string[];
 }
@@ -140,7 +144,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const config = join(folder, "reveille.json5");
   await writeFile(config, JSON.stringify(configuration(options, `${modelUrl}/v1`)), { mode: 0o600 });
   const args = ["serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"];
-  const server = await start([...(options.program ?? [scriptOf("../scripts/start.mjs")]), ...args]);
+  const program = options.program ?? [scriptOf("../scripts/start.mjs")];
+  const server = await start([...program, ...args], { core: options.core ?? 0 });
   return {
     ...server,
     turns: async () => Number(await (await fetch(`${modelUrl}/turns`)).text()),
@@ -163,7 +168,7 @@ export function senderPath(sender: SenderName): string {
 }
 
 function configuration(options: GatewayOptions, modelUrl: string): object {
-  const { mappings, presets = {}, sender, concurrency = 4, databaseUrl } = options;
+  const { mappings, presets = {}, sender, concurrency = 4, databaseUrl, several = false } = options;
   return {
     gateway: { bind: "loopback", auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 1 },
     agents: { defaults: { model: "bench/slow", heartbeat: { every: "0m" } } },
@@ -174,7 +179,7 @@ function configuration(options: GatewayOptions, modelUrl: string): object {
       // The queue's bound is not what is measured.
       maxQueuedRuns: 10_000_000,
       concurrency,
-      ...(databaseUrl !== undefined && { store: { url: databaseUrl } }),
+      ...(databaseUrl !== undefined && { store: { url: databaseUrl, several } }),
       publicUrl: "https://gateway.example.com",
       presets: Object.keys(presets),
       ...presets,

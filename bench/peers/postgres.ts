@@ -11,8 +11,8 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** `undefined` where PostgreSQL is not installed. */
-export async function startPostgres(): Promise<PostgresServer | undefined> {
+/** On the core of the server that is measured, unless another list of cores is given; `undefined` where PostgreSQL is not installed. */
+export async function startPostgres(cores = "0"): Promise<PostgresServer | undefined> {
   const programs = globSync("/usr/lib/postgresql/*/bin").toSorted().at(-1);
   if (programs === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "reveille-bench-postgres-"));
@@ -26,8 +26,7 @@ export async function startPostgres(): Promise<PostgresServer | undefined> {
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   const port = await freePort();
   const options = ["-D", data, "-p", String(port), "-k", folder, "-c", "listen_addresses=127.0.0.1"];
-  // On the core of the server that is measured.
-  const pin = process.platform === "linux" ? ["taskset", "--cpu-list", "0"] : [];
+  const pin = process.platform === "linux" ? ["taskset", "--cpu-list", cores] : [];
   const [command = "", ...args] = [...pin, join(programs, "postgres"), ...options];
   const server = spawn(command, args, { ...user, stdio: "ignore" });
   const exited = new Promise<void>((resolve) => server.once("exit", () => resolve()));

@@ -46,6 +46,9 @@ function finding(about: DoctorFinding["about"], level: Level, message: string): 
   return { level, about, message };
 }
 
+/** Problems of a gateway that takes every call all the same. */
+const WARNINGS: ReadonlySet<string> = new Set(["CONFIG_REFUSED", "GATEWAYS_DIFFER"]);
+
 /** The gateway's own report: up, ready, the refused file, and deliveries that wait or have failed. Never rejects. */
 export async function gatewayFindings(
   gateway: CliGateway,
@@ -61,7 +64,7 @@ export async function gatewayFindings(
   if (typeof health === "string") return [finding("gateway", "warning", `none answers under ${access.url}: ${health}`)];
   const status = await readStatus(access);
   const problems = (status?.problems ?? []).map(({ code, message }) =>
-    finding("gateway", code === "CONFIG_REFUSED" ? "warning" : "problem", message),
+    finding("gateway", WARNINGS.has(code) ? "warning" : "problem", message),
   );
   const issues = (status?.refused?.issues ?? []).map((issue) => finding("gateway", "warning", `refused: ${issue}`));
   return [

@@ -8,6 +8,7 @@ import type { HooksConfig } from "../config/hooks.ts";
 import type { StoreConfig } from "../config/store.ts";
 import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
+import type { DifferingGateway } from "./gateway-record.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
 import { ByteBudget, HELD_ANSWERS, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
@@ -88,6 +89,11 @@ export class Ingress {
     return this.#leading.promise;
   }
 
+  /** Other gateways on the store that are not as this one. */
+  get differing(): readonly DifferingGateway[] {
+    return this.#running?.around?.record.differing ?? [];
+  }
+
   /** An operator's actions; usable after the first configuration was loaded. */
   get operations(): Operations {
     return this.#started.operations;
@@ -136,11 +142,12 @@ export class Ingress {
   }
 
   async #close(
-    { context, lead, lockout, retention, hookWatch, probing, quarantine }: Running,
+    { context, lead, around, retention, hookWatch, probing, quarantine }: Running,
     deadlineMs: number,
   ): Promise<void> {
     lead.stop();
-    lockout?.stop();
+    around?.lockout.stop();
+    around?.record.stop();
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();
@@ -192,6 +199,7 @@ export class Ingress {
       store,
       host: this.#host,
       active: () => this.#active ?? first,
+      written: () => this.#reload.written,
       withEdit: (edit, use) => this.#reload.withEdit(edit, use),
       shared: this.#shared,
       abandon: this.#abandon.signal,

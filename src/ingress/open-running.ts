@@ -28,6 +28,7 @@ import { ProbeOperations } from "./operations/probe.ts";
 import { QuarantineExpiry } from "./quarantine.ts";
 import { ProbeSchedule } from "./probe-schedule.ts";
 import { Retention } from "./operations/retention.ts";
+import { GatewayRecord } from "./gateway-record.ts";
 import { SharedLockout } from "./shared-lockout.ts";
 import { StatsOperations } from "./operations/stats.ts";
 
@@ -58,8 +59,8 @@ export interface Running {
   readonly probing: ProbeSchedule;
   readonly quarantine: QuarantineExpiry;
   readonly operations: Operations;
-  /** Absent where no other gateway is on the store. */
-  readonly lockout: SharedLockout | undefined;
+  /** What is done about other gateways on the store; absent where there are none. */
+  readonly around: { readonly lockout: SharedLockout; readonly record: GatewayRecord } | undefined;
 }
 
 /** The parts that are there before the store is. */
@@ -73,6 +74,8 @@ export interface RunningOptions {
   readonly host: GatewayHost;
   readonly active: () => ActiveConfig;
   readonly withEdit: ConfigReload["withEdit"];
+  /** The `hooks` block in force, as it is written. */
+  readonly written: () => unknown;
   readonly shared: SharedParts;
   /** Aborted at the shutdown's deadline. */
   readonly abandon: AbortSignal;
@@ -80,7 +83,7 @@ export interface RunningOptions {
 
 /** Recovers what an earlier process left in the store; nothing begins to run. */
 export async function openRunning(options: RunningOptions): Promise<Running> {
-  const { store, host, active, withEdit, shared, abandon } = options;
+  const { store, host, active, withEdit, written, shared, abandon } = options;
   const { logger, clock } = host;
   const watch = new RunWatch();
   const notices = new OwnerNotices({
@@ -133,8 +136,11 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const quarantine = new QuarantineExpiry({ store, clock, logger, mappings: () => active().config.mappings });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
   const isShared = store.shared !== undefined && active().config.store?.several === true;
-  const lockout = isShared
-    ? new SharedLockout({ store: store.shared, lockout: () => active().lockout, logger })
+  const around = isShared
+    ? {
+        lockout: new SharedLockout({ store: store.shared, lockout: () => active().lockout, logger }),
+        record: new GatewayRecord({ store: store.shared, written, key, logger }),
+      }
     : undefined;
   const operations: Operations = {
     deliveries: new DeliveryOperations(operated),
@@ -145,5 +151,5 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     probes,
     outages,
   };
-  return { context, lead, retention, hookWatch, probing, quarantine, operations, lockout };
+  return { context, lead, retention, hookWatch, probing, quarantine, operations, around };
 }

@@ -5,6 +5,7 @@ import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import { createIngressHooks } from "./hooks.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { GatewayHost, GatewayPlugin } from "../core/host.ts";
+import type { DifferingGateway } from "./gateway-record.ts";
 import { Ingress } from "./ingress.ts";
 import type { Operations } from "./open-running.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../storage/delivery-store.ts";
@@ -124,6 +125,11 @@ export class WebhookIngress implements GatewayPlugin {
   /** Resolves when this gateway carries out runs: at once, unless another one does; usable as above. */
   get leading(): Promise<void> {
     return this.#applied.leading;
+  }
+
+  /** Other gateways on the same store with another version or another `hooks` block; usable as above. */
+  get differing(): readonly DifferingGateway[] {
+    return this.#applied.differing;
   }
 
   /** Reads deliveries; usable after the first configuration was loaded. */

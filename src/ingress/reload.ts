@@ -71,6 +71,11 @@ export class ConfigReload {
     return this.#current?.active;
   }
 
+  /** The `hooks` block that is active, as it is written. */
+  get written(): unknown {
+    return this.#current?.origin.snapshot.config;
+  }
+
   /** Prepares a configuration, which is active once it is committed; throws a `ConfigError`. */
   async prepare(
     snapshot: ConfigSnapshot,

@@ -17,6 +17,11 @@ export interface SharedStore {
    * seconds, each once. To be called every second; rejects with a `StoreError` when nothing was given.
    */
   tellFailures(own: readonly Failures[]): Promise<readonly Failures[]>;
+  /**
+   * Records how this gateway is, and returns the others that have done so within a minute; to be called every few
+   * seconds. Rejects with a `StoreError`.
+   */
+  announce(own: GatewayFacts): Promise<readonly OtherGateway[]>;
   /** The key of all gateways on the store: the first one's own, which is kept there. */
   keyOfAll(own: Uint8Array): Promise<Uint8Array>;
   /**
@@ -25,6 +30,19 @@ export interface SharedStore {
    * the same change, but a run that it knows already may be among them.
    */
   follow(listener: (changed: readonly ChangedRun[]) => void): void;
+}
+
+/** What is to be the same at all gateways on a store. */
+export interface GatewayFacts {
+  /** Of the program. */
+  readonly version: string;
+  /** Stands for the `hooks` block: equal where that is. */
+  readonly config: string;
+}
+
+export interface OtherGateway extends GatewayFacts {
+  readonly host: string;
+  readonly pid: number;
 }
 
 /** How often an address failed to authenticate. */

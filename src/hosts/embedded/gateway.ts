@@ -173,6 +173,7 @@ export class EmbeddedGateway {
       ...parts,
       tryDeliveries: () => ingress.tryStore(),
       stateDir,
+      differing: () => ingress.differing.length,
       refusal: () => this.#config.refusal,
       publicAddress: this.#publicAddress,
       hooksUrl: () => hooksUrlOf(this.#config.current, this.#publicAddress.state?.url),

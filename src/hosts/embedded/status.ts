@@ -8,8 +8,8 @@ import type { PublicAddress } from "./tunnel/public-address.ts";
 
 /** A reason why the gateway is not ready, or not as its owner wants it. */
 export interface StatusProblem {
-  /** `CONFIG_REFUSED` and `NOT_EXPOSED` leave the gateway ready: it serves what reaches it. */
-  readonly code: "STORE_UNAVAILABLE" | "CONFIG_REFUSED" | "NOT_EXPOSED";
+  /** All but `STORE_UNAVAILABLE` leave the gateway ready: it serves what reaches it. */
+  readonly code: "STORE_UNAVAILABLE" | "CONFIG_REFUSED" | "NOT_EXPOSED" | "GATEWAYS_DIFFER";
   readonly message: string;
 }
 
@@ -19,6 +19,8 @@ export interface GatewayStatusSources {
   /** Rejects while the deliveries take no write. */
   readonly tryDeliveries: () => Promise<void>;
   readonly stateDir: string;
+  /** How many gateways on the same database have another version or another `hooks` block. */
+  readonly differing: () => number;
   readonly refusal: () => ConfigRefusal | undefined;
   /** The public URL of the tool; `undefined` without one. */
   readonly publicAddress: Pick<PublicAddress, "state" | "ask">;
@@ -54,9 +56,17 @@ export class GatewayStatus {
       state?.url === null
         ? { code: "NOT_EXPOSED", message: "The hooks have no public URL now; the status and the log say why." }
         : undefined;
+    const count = this.#sources.differing();
+    const differs: StatusProblem | undefined =
+      count === 0
+        ? undefined
+        : {
+            code: "GATEWAYS_DIFFER",
+            message: `Other gateways on the database have another version or another hooks block: ${count}. The log names them.`,
+          };
     return {
       isReady: store === undefined,
-      problems: [store, config, exposed].filter((problem) => problem !== undefined),
+      problems: [store, config, exposed, differs].filter((problem) => problem !== undefined),
     };
   }
 

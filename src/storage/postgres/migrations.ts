@@ -217,10 +217,23 @@ const failures: readonly string[] = [
   `CREATE INDEX failures_at ON reveille.failures (at)`,
 ];
 
+/** The gateways on the database, and what is to be the same at all of them. */
+const gateways: readonly string[] = [
+  `CREATE TABLE reveille.gateways (
+    instance text PRIMARY KEY,
+    host text NOT NULL,
+    pid int NOT NULL,
+    version text NOT NULL,
+    config text NOT NULL,
+    seen_at timestamptz NOT NULL
+  )`,
+];
+
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,
   "0003-gateway-key": gatewayKey,
   "0005-embedded-state": embeddedState,
   "0006-failures": failures,
+  "0007-gateways": gateways,
 };

@@ -1,5 +1,6 @@
 import type { AcceptOutcome } from "../new-delivery.ts";
-import type { ChangedRun, Failures, SharedStore } from "../shared-store.ts";
+import type { ChangedRun, Failures, GatewayFacts, OtherGateway, SharedStore } from "../shared-store.ts";
+import { announce } from "./announced-gateways.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import type { Writer } from "./engine/writer.ts";
 import { acceptAndLeave, acceptAndTake } from "./operations/accept.ts";
@@ -14,6 +15,7 @@ const LOOK_MS = 1_000;
 
 /** Which of the gateways on a database carries out the runs, and how it gets to know those that others accept. */
 export class Succession implements SharedStore {
+  readonly #database: PostgresDatabase;
   readonly #writer: Writer;
   readonly #failures: ToldFailures;
   readonly #leading = Promise.withResolvers<void>();
@@ -25,6 +27,7 @@ export class Succession implements SharedStore {
 
   constructor(database: PostgresDatabase) {
     const { writer } = database;
+    this.#database = database;
     this.#writer = writer;
     this.#failures = new ToldFailures(database);
     this.#ledFirst = writer.leads;
@@ -52,6 +55,10 @@ export class Succession implements SharedStore {
 
   tellFailures(own: readonly Failures[]): Promise<readonly Failures[]> {
     return this.#failures.exchange(own);
+  }
+
+  announce(own: GatewayFacts): Promise<readonly OtherGateway[]> {
+    return announce(this.#database, own);
   }
 
   keyOfAll(own: Uint8Array): Promise<Uint8Array> {

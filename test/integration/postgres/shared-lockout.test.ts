@@ -1,17 +1,15 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { migrate } from "../../../src/storage/postgres/migrate.ts";
-import { startServer, type TestServer } from "../../fixtures/postgres/server.ts";
+import { createDatabase, type TestDatabase } from "../../fixtures/postgres/database.ts";
 import { GatewayProcess, HOOK_TOKEN } from "../gateway-process.ts";
 
 const FAILURES = 60;
 const WRONG = { authorization: "Bearer a-guess-of-the-hook-token" };
 
-let server: TestServer;
+let database: TestDatabase;
 let gateways: GatewayProcess[];
 
 beforeAll(async () => {
-  server = await startServer();
-  await migrate(server.url);
+  database = await createDatabase();
   gateways = [];
   for (let number = 0; number < 2; number++) {
     const gateway = new GatewayProcess({
@@ -23,12 +21,12 @@ beforeAll(async () => {
       },
     });
     gateways.push(gateway);
-    await gateway.start({ env: { DATABASE_URL: server.url } });
+    await gateway.start({ env: { DATABASE_URL: database.url } });
   }
 });
 afterAll(async () => {
   for (const gateway of gateways) await gateway.close();
-  await server.dispose();
+  await database.drop();
 });
 
 it("an address that guesses at several gateways is locked out at each, and the right token is let in", async () => {
