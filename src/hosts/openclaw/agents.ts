@@ -165,7 +165,9 @@ export class OpenClawAgents implements HostAgents {
     const ending = AbortSignal.any([signal, deadline]);
     const end = await this.#wait.end(run, ending);
     if (end !== undefined) {
-      const messages: ReadMessages = () => this.#sessions.messages(run.session, messageOf(request), ending);
+      const wasRefused = wasNotAccepted(end.outcome.error ?? "");
+      const messages: ReadMessages = () =>
+        this.#sessions.messages(run.session, messageOf(request), { ending, wasRefused });
       const result = await resultOf(end.outcome, messages);
       // A session that several runs share counts them together.
       const usage = request.sessionMode === "persistent" ? undefined : this.#options.usageOf?.(run.session);

@@ -8,6 +8,8 @@ const MESSAGES = 50;
 /** The number of times that the host is asked to end a run or to show its reply, and the wait in between. */
 const TRIES = 3;
 const RETRY_DELAY_MS = 200;
+/** As long as a reload of the plugin may take: a host that refused the turn for it shows the messages after that. */
+const RELOAD_MS = 60_000;
 
 export interface RunSessionsOptions {
   readonly subagent: Pick<OpenClawSubagent, "getSessionMessages" | "deleteSession">;
@@ -26,10 +28,21 @@ export class RunSessions {
     this.#options = options;
   }
 
-  /** The messages of the run; `undefined` when the host does not show them. */
-  async messages(session: string, prompt: string, ending: AbortSignal): Promise<readonly unknown[] | undefined> {
+  /**
+   * The messages of the run; `undefined` when the host does not show them. `wasRefused`: the host refused its turn, and
+   * is asked for the time of a reload, whatever it answers meanwhile.
+   */
+  async messages(
+    session: string,
+    prompt: string,
+    { ending, wasRefused }: { readonly ending: AbortSignal; readonly wasRefused: boolean },
+  ): Promise<readonly unknown[] | undefined> {
     const { subagent, logger } = this.#options;
-    const read = await ask(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }), ending);
+    const read = await ask(
+      () => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }),
+      ending,
+      wasRefused ? RELOAD_MS : 0,
+    );
     if ("value" in read) return afterPrompt(read.value.messages, prompt);
     logger.debug({ err: read.error, session }, "the messages of a run could not be read");
     return undefined;
@@ -48,12 +61,14 @@ export class RunSessions {
 async function ask<Value>(
   call: () => Promise<Value>,
   ending?: AbortSignal,
+  patienceMs = 0,
 ): Promise<{ value: Value } | { error: unknown }> {
+  const patientUntil = performance.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return { value: await call() };
     } catch (error) {
-      const waits = ending?.aborted === false && isRefusedForNow(error);
+      const waits = ending?.aborted === false && (isRefusedForNow(error) || performance.now() < patientUntil);
       if (attempt >= TRIES && !waits) return { error };
       await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
     }

@@ -37,28 +37,35 @@ it("repeats a run that the host's lanes refused at once, also when its messages 
   vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValue(GONE);
   const error = "Gateway is draining; new tasks are not accepted";
   openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 5_010 };
-  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
+  const timeoutMs = 1_000;
+  expect((await opened.host.agents.run(runRequest({ timeoutMs }))).retryable).toBe(true);
   // A further model of the same turn is refused in the same words.
   openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 9_000 };
-  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(false);
+  expect((await opened.host.agents.run(runRequest({ runId: "b", timeoutMs }))).retryable).toBe(false);
   openClaw.outcome = { status: "error", error };
-  expect((await opened.host.agents.run(runRequest({ runId: "c" }))).retryable).toBe(false);
+  expect((await opened.host.agents.run(runRequest({ runId: "c", timeoutMs }))).retryable).toBe(false);
 });
 
-it("asks a host that drains for the messages of a run until it shows them, however long the run took", async () => {
-  await using opened = await OpenGateway.start();
-  const { openClaw } = opened;
-  const error = "Gateway is draining; new tasks are not accepted";
-  const read = vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages");
-  for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(new Error(error));
-  openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 9_000 };
-  openClaw.messages = [{ role: "user", content: runRequest().prompt }];
-  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
+it.each([
+  "Gateway is draining; new tasks are not accepted",
+  "In-process gateway dispatch requires a current gateway instance binding (method: sessions.get).",
+])(
+  "asks a host that refused a turn for its messages until it shows them, however long that took: %s",
+  async (words) => {
+    await using opened = await OpenGateway.start();
+    const { openClaw } = opened;
+    const error = "Gateway is draining; new tasks are not accepted";
+    const read = vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages");
+    for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(new Error(words));
+    openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 9_000 };
+    openClaw.messages = [{ role: "user", content: runRequest().prompt }];
+    expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
 
-  for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(new Error(error));
-  openClaw.messages = [...openClaw.messages, { role: "toolResult", content: "sent" }];
-  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(false);
-});
+    for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(new Error(words));
+    openClaw.messages = [...openClaw.messages, { role: "toolResult", content: "sent" }];
+    expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(false);
+  },
+);
 
 it("takes a retired model for a permanent failure, and a retired plugin for a transient one", async () => {
   await using opened = await OpenGateway.start();
