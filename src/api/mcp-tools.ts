@@ -1,9 +1,10 @@
 /** The tools of the MCP server: what a client's agent reads of the gateway, and the little that it may change. */
 import Type, { type Static, type TObject } from "typebox";
-import { UnknownScopeError } from "../index.ts";
+import { UnknownScopeError, WaitRequestSchema } from "../index.ts";
 import { DeliveriesApi } from "./deliveries.ts";
 import type { ApiSources } from "./endpoint.ts";
 import { ApiQueryError } from "./request.ts";
+import { WaitsApi } from "./waits.ts";
 import { FILTER_NAMES, noteSchema, readFilter } from "./selection.ts";
 
 /** What a token allows; `write` includes `read`. */
@@ -45,6 +46,7 @@ const pageProperties = {
 export function mcpTools(sources: ApiSources): readonly McpTool[] {
   const { operations, clock } = sources;
   const deliveries = new DeliveriesApi(sources);
+  const waits = new WaitsApi(sources);
 
   return [
     tool({
@@ -105,6 +107,12 @@ export function mcpTools(sources: ApiSources): readonly McpTool[] {
       call: async () => ({ outages: operations().gauges.outages }),
     }),
     tool({
+      name: "list_waits",
+      description: "Lists the sessions that wait for events, and why each has not been resumed yet.",
+      input: Type.Object({}, strict),
+      call: async () => ({ waits: await operations().waits.list() }),
+    }),
+    tool({
       name: "plan_replay",
       description:
         "Says which deliveries a replay would take and what it would do; changes nothing. Before replay_deliveries.",
@@ -141,6 +149,20 @@ export function mcpTools(sources: ApiSources): readonly McpTool[] {
       description: "Resumes a paused mapping.",
       input: Type.Object({ hook: hookSchema }, strict),
       call: async ({ hook }) => ({ hook, changed: await operations().hooks.resume(hook) }),
+    }),
+    tool({
+      name: "add_wait",
+      scope: "write",
+      description: "Lets a session wait for an event: it is resumed when that comes, or at the deadline.",
+      input: WaitRequestSchema,
+      call: (request) => waits.add(request),
+    }),
+    tool({
+      name: "cancel_wait",
+      scope: "write",
+      description: "Ends a wait: its session is not resumed.",
+      input: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100, description: "The wait's id." }) }, strict),
+      call: async ({ id }) => ({ id, canceled: await operations().waits.cancel(id) }),
     }),
     tool({
       name: "probe_hook",

@@ -3,6 +3,7 @@ import type { ApiSources } from "./endpoint.ts";
 import { DeliveriesApi } from "./deliveries.ts";
 import { PreviewsApi } from "./previews.ts";
 import { statsEndpoint } from "./stats.ts";
+import { WaitsApi } from "./waits.ts";
 import { HooksApi } from "./hooks.ts";
 import { metricsEndpoint } from "./metrics.ts";
 
@@ -12,6 +13,7 @@ export function operatorEndpoints(sources: ApiSources): ApiEndpoints {
     ...new DeliveriesApi(sources).endpoints(),
     ...new HooksApi(sources).endpoints(),
     ...new PreviewsApi(sources).endpoints(),
+    ...new WaitsApi(sources).endpoints(),
     ...metricsEndpoint(sources),
     ...statsEndpoint(sources),
   };

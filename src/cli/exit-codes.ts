@@ -21,7 +21,7 @@ export const EXIT_MEANINGS: readonly ExitMeaning[] = [
   { code: `${failure} of \`send\``, means: "the call was refused, or its delivery failed" },
   { code: `${failure} of \`transform test\``, means: "the transform failed, or what it returned is not accepted" },
   {
-    code: `${failure} of \`deliveries\`, \`hooks\`, \`outbox\`, \`sessions\`, \`approvals\``,
+    code: `${failure} of \`deliveries\`, \`hooks\`, \`waits\`, \`outbox\`, \`sessions\`, \`approvals\``,
     means: "the gateway does not answer or refuses, or a delivery that you named by its id was left unchanged",
   },
   {

@@ -5,7 +5,7 @@ import type { CliIo } from "./io.ts";
 import { printable } from "./terminal-text.ts";
 
 export interface GatewayRequest {
-  readonly method?: "GET" | "POST";
+  readonly method?: "GET" | "POST" | "DELETE";
   /** Sent as JSON. */
   readonly body?: object;
 }

@@ -36,6 +36,7 @@ import { ACCEPT_ALL_THREE, type ExposureRow } from "./rule-of-two.ts";
 import { type StoreConfig, StoreSchema } from "./store.ts";
 import { TOKEN_HEADER } from "./token.ts";
 import { TRANSFORMS_DIR, type TransformsConfig, TransformsSchema } from "./transforms.ts";
+import { type WaitsConfig, WaitsSchema } from "./waits.ts";
 
 /** The schema of the whole block (specification 2.1, and this product's own keys). */
 export const HooksSchema = Type.Object(
@@ -110,6 +111,7 @@ export const HooksSchema = Type.Object(
     callbacks: Type.Optional(CallbacksSchema),
     replies: Type.Optional(RepliesSchema),
     chains: Type.Optional(ChainsSchema),
+    waits: Type.Optional(WaitsSchema),
     notices: Type.Optional(
       channelTarget("Channel for notices besides the main session: of an outage, of a budget that is used up."),
     ),
@@ -262,6 +264,8 @@ export interface HooksConfig {
   readonly replies: RepliesConfig;
   /** Bounds of what its own runs cause. */
   readonly chains: ChainsConfig;
+  /** Bounds of sessions that wait for events. */
+  readonly waits: WaitsConfig;
   /** The channel of notices besides the main session. */
   readonly notices: ChannelChoice | undefined;
   /** `undefined`: the SQLite file of the state folder. */

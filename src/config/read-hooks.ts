@@ -32,6 +32,7 @@ import { checkSeveral, readStore } from "./store.ts";
 import { readTokenHeader, readTokens } from "./token.ts";
 import { readTransforms, readTransformsDir } from "./transforms.ts";
 import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
+import { readWaits } from "./waits.ts";
 
 /** The gateway that a `hooks` block is checked against, as it will be once the block is active. */
 export interface HooksContext {
@@ -202,6 +203,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     callbacks: undefined,
     replies: readReplies(input.replies),
     chains: readChains(input.chains),
+    waits: readWaits(input.waits),
     notices: input.notices && readTarget(input.notices),
     store: readStore(input.store, enabled ? context : undefined, findings),
     retention: readRetention(input.retention ?? {}, findings),

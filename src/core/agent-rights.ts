@@ -38,6 +38,31 @@ export function textRights({
   return { ...(left !== undefined && { permissions: left }), ...(egress !== undefined && { egress }) };
 }
 
+/** What is left of a run's rights by two texts that it carries; an absent part is all of it. */
+export interface CarriedRights extends TextRights {
+  readonly tools?: "none" | undefined;
+}
+
+/** What both leave. Of permissions of which none is a part of the other nothing is left. */
+export function leastRights(one: CarriedRights, other: CarriedRights): CarriedRights {
+  return {
+    permissions: leastPermissions(one.permissions, other.permissions),
+    tools: one.tools ?? other.tools,
+    egress: leastEgress(one.egress, other.egress),
+  };
+}
+
+function leastPermissions(one: Permissions | undefined, other: Permissions | undefined): Permissions | undefined {
+  if (one === undefined || one === "all") return other ?? one;
+  if (other === undefined || other === "all") return one;
+  return JSON.stringify(one) === JSON.stringify(other) ? one : "deny";
+}
+
+function leastEgress(one: TextRights["egress"], other: TextRights["egress"]): TextRights["egress"] {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one.filter((host) => other.includes(host));
+}
+
 /** The kinds of acts, as the Agent Client Protocol names them. */
 export const ACT_KINDS = [
   "read",

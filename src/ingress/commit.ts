@@ -25,7 +25,8 @@ export interface Accepted {
 
 /**
  * Stores a delivery and hands its runs to the dispatcher. When this returns, the call survives the
- * process; when it refuses, nothing was stored and nothing runs.
+ * process; when it refuses, nothing was stored and nothing runs. Rejects when a wait that it changes is not as it was:
+ * {@link isStale}.
  */
 export async function commit(
   ingress: IngressContext,
@@ -40,6 +41,7 @@ export async function commit(
     const outcome = await ingress.store.accept(delivery);
     if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
+    if (delivery.waits) ingress.waits?.changed(delivery.waits.changes);
     const accepted = take(ingress, delivery, specs, outcome);
     const { deliveryId, runIds } = accepted;
     const { route, name } = delivery;
@@ -47,10 +49,16 @@ export async function commit(
     if (observed) await observed;
     return accepted;
   } catch (error) {
+    if (isStale(error)) throw error;
     return storeRefusal(error, ingress, "a delivery could not be stored and was refused");
   } finally {
     ingress.dispatcher.release(count);
   }
+}
+
+/** True for the error of a call that is to be held against the waits again. */
+export function isStale(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "STALE";
 }
 
 type Stored = Exclude<AcceptOutcome, { readonly kind: "conflict" | "repeat" }>;

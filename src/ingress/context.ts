@@ -7,6 +7,7 @@ import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
 import type { Approvals } from "./approve.ts";
 import type { Chains } from "./chains.ts";
 import type { Probes } from "./probes.ts";
+import type { WaitBook } from "./waits/wait-book.ts";
 import type { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 
 /** The parts that the stages share and a reload does not replace. */
@@ -22,6 +23,8 @@ export interface IngressContext {
   readonly heldAnswers: HeldAnswers;
   readonly measurements: Measurements;
   readonly probes: Probes;
+  /** Absent where no session waits for an event. */
+  readonly waits?: WaitBook;
   /** Absent where no event approves what is held. */
   readonly approvals?: Approvals;
   /** Absent where no run of the gateway can have caused an event. */

@@ -12,14 +12,19 @@ import type { Resolved, Route } from "./stages/resolve.ts";
 /** What the mapping and the level leave of the agent's rights. */
 type Left = Pick<ExposedAction, "permissions" | "tools" | "egress"> & { readonly extract?: ExtractSpec | undefined };
 
-/** Refuses a call, one of whose actions would have all three; what a mapping alone says was weighed at load. */
+/**
+ * Refuses a call, one of whose actions would have all three; what a mapping alone says was weighed at load, and the
+ * agent of a session that it resumes (`isResumed`) was not.
+ */
 export function deniedExposure(
   { agents, channels }: Pick<GatewayHost, "agents" | "channels">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   { route, context }: Pick<Resolved, "route" | "context">,
-  { actions, origin }: { readonly actions: readonly Action[]; readonly origin: Left },
+  call: { readonly actions: readonly Action[]; readonly origin: Left; readonly isResumed?: boolean },
 ): Refusal | undefined {
-  const isWeighed = typeof route !== "string" && route.transform === undefined && !active.hooks.actions.isUsed();
+  const { actions, origin } = call;
+  const isOwn = typeof route !== "string" && call.isResumed !== true;
+  const isWeighed = isOwn && route.transform === undefined && !active.hooks.actions.isUsed();
   const { acceptAllThree } = typeof route === "string" ? active.config : route.config;
   if (isWeighed || acceptAllThree !== undefined || quarantineReason({ route, context }) !== undefined) return undefined;
   for (const action of actions) {

@@ -142,10 +142,11 @@ export class Ingress {
   }
 
   async #close(
-    { context, lead, around, retention, hookWatch, probing, quarantine }: Running,
+    { context, lead, around, retention, hookWatch, probing, quarantine, waitClock }: Running,
     deadlineMs: number,
   ): Promise<void> {
     lead.stop();
+    await waitClock.stop();
     around?.lockout.stop();
     around?.record.stop();
     // Requests that wait for a result are answered now: the call was accepted.
@@ -228,13 +229,14 @@ export class Ingress {
   }
 
   /** This gateway carries out the runs, and does what one gateway does for all. */
-  #start({ context, retention, hookWatch, probing, quarantine }: Running): void {
+  #start({ context, retention, hookWatch, probing, quarantine, waitClock }: Running): void {
     if (this.#closing) return;
     context.dispatcher.start();
     retention.start();
     hookWatch.start();
     probing.start();
     quarantine.start();
+    waitClock.start();
     this.#leading.resolve();
   }
 

@@ -31,6 +31,9 @@ import { Retention } from "./operations/retention.ts";
 import { GatewayRecord } from "./gateway-record.ts";
 import { SharedLockout } from "./shared-lockout.ts";
 import { StatsOperations } from "./operations/stats.ts";
+import { WaitOperations } from "./operations/waits.ts";
+import { WaitBook } from "./waits/wait-book.ts";
+import { WaitClock } from "./waits/wait-clock.ts";
 
 /** From this many requests in flight, accepting goes before dispatching. */
 const BUSY_FROM = 16;
@@ -46,6 +49,7 @@ export interface Operations {
   readonly gauges: GaugeOperations;
   readonly stats: StatsOperations;
   readonly probes: ProbeOperations;
+  readonly waits: WaitOperations;
   /** For what a host does besides: the owner gets one notice for each outage. */
   readonly outages: Pick<Outages, "failed" | "works">;
 }
@@ -58,6 +62,7 @@ export interface Running {
   readonly hookWatch: HookWatch;
   readonly probing: ProbeSchedule;
   readonly quarantine: QuarantineExpiry;
+  readonly waitClock: WaitClock;
   readonly operations: Operations;
   /** What is done about other gateways on the store; absent where there are none. */
   readonly around: { readonly lockout: SharedLockout; readonly record: GatewayRecord } | undefined;
@@ -127,7 +132,10 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const chains = new Chains(key);
   const release: ApprovalOptions["release"] = (deliveryId, by) => operations.deliveries.release(deliveryId, by);
   const approvals = new Approvals({ store, logger, release });
-  const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, ...shared };
+  const waits = new WaitBook(store);
+  await waits.refresh();
+  const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, waits, ...shared };
+  const waitClock = new WaitClock({ ingress: context, book: waits, active });
   const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
   const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });
   const operated = { ingress: context, active };
@@ -149,7 +157,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
     stats: new StatsOperations(operated),
     probes,
+    waits: new WaitOperations({ ingress: context, book: waits, active }),
     outages,
   };
-  return { context, lead, retention, hookWatch, probing, quarantine, operations, around };
+  return { context, lead, retention, hookWatch, probing, quarantine, waitClock, operations, around };
 }

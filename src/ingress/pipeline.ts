@@ -29,6 +29,9 @@ import { resolve } from "./stages/resolve.ts";
 import { respond } from "./stages/respond.ts";
 import { signedRequest, verify } from "./stages/verify.ts";
 import type { VerifiedCall } from "./stages/verify.ts";
+import { fulfil, replaced } from "./waits/fulfil.ts";
+import type { WaitBook } from "./waits/wait-book.ts";
+import { isStale } from "./commit.ts";
 import { wait } from "./stages/wait.ts";
 import type { AcceptedCall } from "./stages/wait.ts";
 
@@ -97,12 +100,18 @@ async function handle(
   return isRefusal(call) ? call : answerCall(ingress, active, request, call);
 }
 
-/** The stages before `accept`: nothing is stored, so that a preview goes through them too. */
+type Judged = Pick<Accepting, "payload" | "resolved" | "rendered" | "specs" | "fulfilment">;
+
+/**
+ * The stages before `accept`: nothing is stored, so that a preview goes through them too. Without `waits` the call is
+ * not held against any.
+ */
 export async function judgeVerified(
   ingress: IngressContext,
   active: ActiveConfig,
   { verified, sender, accept: formats, facts }: VerifiedCall,
-): Promise<Pick<Accepting, "payload" | "resolved" | "rendered" | "specs"> | Refusal> {
+  waits?: WaitBook,
+): Promise<Judged | Refusal> {
   const payload = parse(verified, { accept: formats, maxDepth: active.config.maxDepth });
   if (isRefusal(payload)) return payload;
 
@@ -115,14 +124,16 @@ export async function judgeVerified(
     if (typeof resolved.route !== "string") facts.mapping = resolved.route.config.id;
   }
 
-  const missed = filter(resolved);
+  const matched = waits && fulfil(ingress, active, waits, resolved);
+  const fulfilment = matched && (await matched);
+  const missed = replaced(fulfilment) ?? filter(resolved);
   let rendered = missed ?? render(ingress, active, verified, resolved);
   if (rendered instanceof Promise) rendered = await rendered;
   if (isRefusal(rendered)) return rendered;
 
   let specs = policy(ingress, active, resolved, rendered.actions);
   if (specs instanceof Promise) specs = await specs;
-  return isRefusal(specs) ? specs : { payload, resolved, rendered, specs };
+  return isRefusal(specs) ? specs : { payload, resolved, rendered, specs, fulfilment };
 }
 
 /** The stages that a request and a replay have in common: from the bytes to the delivery on disk. */
@@ -131,11 +142,31 @@ export async function acceptVerified(
   active: ActiveConfig,
   call: VerifiedCall,
 ): Promise<AcceptedCall | Refusal> {
-  const judged = await judgeVerified(ingress, active, call);
-  if (isRefusal(judged)) return judged;
+  for (let tries = 1; ; tries++) {
+    const judged = await judgeVerified(ingress, active, call, ingress.waits);
+    if (isRefusal(judged)) return judged;
+    try {
+      return await acceptJudged(ingress, active, call, judged);
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      if (tries === MAX_TRIES) return refuse("STORE_UNAVAILABLE");
+      // Another call or gateway has changed a wait meanwhile: nothing is stored yet.
+      await ingress.waits?.refresh({ all: tries > 1 });
+    }
+  }
+}
+
+/** Of a call that is held against the waits again. */
+const MAX_TRIES = 8;
+
+async function acceptJudged(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  call: VerifiedCall,
+  judged: Judged,
+): Promise<AcceptedCall | Refusal> {
   const { resolved, rendered } = judged;
   const { verified, replayOf, facts } = call;
-
   const delivery = await accept(ingress, active, { verified, replayOf, ...judged });
   if (isRefusal(delivery)) return delivery;
   facts?.accepted(delivery);

@@ -7,6 +7,8 @@ import { compileCondition, showSeen } from "./condition/condition.ts";
 export interface CompiledFilter {
   /** The clause that a request does not meet and the value it saw; `undefined` when it meets all. Never throws. */
   miss(context: PayloadContext): string | undefined;
+  /** The same for the clauses alone that are about the actor: they hold for an event that a session waits for, too. */
+  missActor(context: PayloadContext): string | undefined;
 }
 
 type Clause = CompiledFilter["miss"];
@@ -16,24 +18,22 @@ type Clause = CompiledFilter["miss"];
  * for a mapping that every request passes.
  */
 export function compileFilter(config: MappingConfig): CompiledFilter | undefined {
-  const clauses = [
-    blockedClause(config),
-    leastLevelClause(config),
-    eventsClause(config),
-    ignoreActorsClause(config),
-    ignoreBotsClause(config),
-    whenClause(config),
-  ];
+  const first = [blockedClause(config), leastLevelClause(config)];
+  const ofActor = [ignoreActorsClause(config), ignoreBotsClause(config)];
+  const asked = asOne([...first, eventsClause(config), ...ofActor, whenClause(config)]);
+  return asked && { miss: asked, missActor: asOne([...first, ...ofActor]) ?? (() => undefined) };
+}
+
+/** `undefined` where nothing is asked. */
+function asOne(clauses: readonly (Clause | undefined)[]): Clause | undefined {
   const asked = clauses.filter((clause) => clause !== undefined);
   if (asked.length === 0) return undefined;
-  return {
-    miss(context) {
-      for (const clause of asked) {
-        const reason = clause(context);
-        if (reason !== undefined) return reason;
-      }
-      return undefined;
-    },
+  return (context) => {
+    for (const clause of asked) {
+      const reason = clause(context);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
   };
 }
 

@@ -18,8 +18,9 @@ import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
 import type { OperationalState } from "./operational-state.ts";
 import type { OpenRun } from "./open-run.ts";
 import type { SharedStore } from "./shared-store.ts";
+import type { WaitStore } from "./wait-store.ts";
 
-export interface DeliveryStore extends OperationalState {
+export interface DeliveryStore extends OperationalState, WaitStore {
   /** What it counts of its commits. */
   readonly commits: CommitMeasurements;
   /** Absent where one gateway uses the store and none can take it over. */
@@ -29,7 +30,7 @@ export interface DeliveryStore extends OperationalState {
    * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
    * decided there as well. Calls that arrive together share one commit and are committed in the order
    * of the calls. A repeat is stored as a delivery of its own, in the state `duplicate` and without its
-   * request; of one delivery at most {@link MAX_LISTED_REPEATS}.
+   * request; of one delivery at most {@link MAX_LISTED_REPEATS}. The waits that it changes are changed with it.
    */
   accept(delivery: NewDelivery): Promise<AcceptOutcome>;
   /** Runs that are queued, running or held, in order of acceptance. Read once, at start. */
@@ -264,14 +265,20 @@ export interface DeliveryPage {
   readonly nextCursor: string | null;
 }
 
+/** The error of a delivery that is to be held against the waits again. */
+export function staleWaits(): StoreError {
+  return new StoreError("STALE", "The waits are not as they were when the delivery was held against them.");
+}
+
 /** The error that a store rejects with. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   /**
    * `UNAVAILABLE`: nothing was written, the same call may succeed later (full disk, locked file);
-   * `CLOSED`: the store is closing; `NOT_FOUND`: no such run; `INVALID`: a cursor that the store did not issue.
+   * `CLOSED`: the store is closing; `NOT_FOUND`: no such run; `INVALID`: a cursor that the store did not issue;
+   * `STALE`: a wait is not as it was when the delivery was held against it, or there are new ones.
    */
-  readonly code: "UNAVAILABLE" | "CLOSED" | "NOT_FOUND" | "INVALID";
+  readonly code: "UNAVAILABLE" | "CLOSED" | "NOT_FOUND" | "INVALID" | "STALE";
 
   constructor(code: StoreError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -2,6 +2,7 @@
 import type { Chain } from "../core/chain.ts";
 import type { Headers, Level, Query } from "../core/delivery.ts";
 import type { State, RunSpec } from "../core/run.ts";
+import type { WaitClaim } from "./wait-store.ts";
 
 /** A delivery on its way into the store. */
 export interface NewDelivery {
@@ -35,6 +36,8 @@ export interface NewDelivery {
   readonly coalesce?: CoalesceClaim;
   /** Only without `coalesce`. */
   readonly overlap?: OverlapClaim;
+  /** Only without `coalesce` and `overlap`. */
+  readonly waits?: WaitClaim | undefined;
   readonly idempotency?: IdempotencyClaim;
   /** By each of them a copy of the request is recognized, whatever it says of itself; at most 8. */
   readonly replayKeys?: readonly ReplayKeyClaim[];
@@ -104,6 +107,9 @@ export interface IdempotencyClaim {
   /** Milliseconds since the epoch; the claim lapses then. */
   readonly expiresAt: number;
 }
+
+/** The message of the error for a delivery that both changes waits and joins or replaces others. */
+export const GROUPED_WAITS = "A delivery that changes waits neither coalesces nor overlaps.";
 
 /** Why a call was dropped; a part of the contract, since it is answered and listed. */
 export const OVERLAP_SKIP_REASON = 'An earlier run was still open when the call came (overlap: "skip").';

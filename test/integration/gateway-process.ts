@@ -122,12 +122,12 @@ export class GatewayProcess {
     return { status: response.status, headers: response.headers, body };
   }
 
-  /** A `POST` has an empty object as its body. */
-  async api<Result>(path: string, method: "GET" | "POST" = "GET"): Promise<Result> {
+  /** A `POST` has an empty object as its body, unless another is given. */
+  async api<Result>(path: string, method: "GET" | "POST" | "DELETE" = "GET", body: object = {}): Promise<Result> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${GATEWAY_TOKEN}`, "content-type": "application/json" },
-      ...(method === "POST" ? { body: "{}" } : {}),
+      ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
     });
     return (await response.json()) as Result;
   }

@@ -13,10 +13,12 @@ import type {
   OverlapClaim,
   ReplayKeyClaim,
 } from "../../storage/new-delivery.ts";
+import type { WaitClaim } from "../../storage/wait-store.ts";
 import { commit, type Accepted } from "../commit.ts";
 import { quarantineReason } from "../quarantine.ts";
 import type { IngressContext } from "../context.ts";
 import { plannedStatus } from "./respond.ts";
+import type { Fulfilment } from "../waits/fulfil.ts";
 import type { VerifiedRequest } from "./verify.ts";
 import type { Parsed } from "./parse.ts";
 import type { Rendered } from "./render.ts";
@@ -30,6 +32,8 @@ export interface Accepting {
   readonly rendered: Rendered;
   /** Of the rendered actions, in their order. */
   readonly specs: readonly RunSpec[];
+  /** What it does to the waits of sessions. */
+  readonly fulfilment?: Fulfilment | undefined;
   /** The delivery that it is a replay of; what its sender would repeat, a replay may repeat too. */
   readonly replayOf: string | undefined;
 }
@@ -43,7 +47,9 @@ export function accept(
   active: ActiveConfig,
   accepting: Accepting,
 ): Refusal | Promise<Accepted | Refusal> {
-  const { verified, resolved, rendered, specs, replayOf } = accepting;
+  const { verified, resolved, rendered, replayOf } = accepting;
+  const { waits, resumed } = waitsOf(ingress, accepting);
+  const specs = resumed.length === 0 ? accepting.specs : [...accepting.specs, ...resumed];
   const claims = claimsOf(active, accepting);
   if (isRefusal(claims)) return claims;
   const { route, context } = resolved;
@@ -63,13 +69,14 @@ export function accept(
     chain: context.chain,
     credentialId: replayOf === undefined ? verified.credential.id : null,
     answered: replayOf === undefined ? plannedStatus(resolved, rendered, specs) : null,
-    runs: runsOf(accepting, object),
-    ended: rendered.ended,
+    runs: [...runsOf(accepting, object), ...resumed.map((spec): NewRun => ({ lane: spec.sessionKey, spec }))],
+    ended: specs.length > 0 ? undefined : rendered.ended,
     held,
     replayOf,
     ...claims,
     // What is held joins no other call, and keeps none from running.
-    ...(held === undefined ? runClaimsOf(accepting) : {}),
+    ...(held === undefined && !changesWaits(waits) ? runClaimsOf(accepting) : {}),
+    ...(waits && { waits }),
   };
   for (const { hidden } of specs) {
     if (hidden === undefined) continue;
@@ -80,6 +87,21 @@ export function accept(
   return chain === undefined || specs.length === 0
     ? committed
     : committed.then((made) => counted(ingress, chain, made));
+}
+
+/** A call whose transform failed changes no wait: its sender's next try does. */
+function waitsOf(
+  { store, waits }: Pick<IngressContext, "store" | "waits">,
+  { fulfilment, rendered }: Accepting,
+): { readonly waits: WaitClaim | undefined; readonly resumed: readonly RunSpec[] } {
+  if (fulfilment !== undefined && !rendered.failure) return { waits: fulfilment.claim, resumed: fulfilment.specs };
+  // Where other gateways can add waits, the store knows whether it was held against all.
+  const claim = store.shared === undefined || waits === undefined ? undefined : { mark: waits.mark, changes: [] };
+  return { waits: claim, resumed: [] };
+}
+
+function changesWaits(waits: WaitClaim | undefined): boolean {
+  return waits !== undefined && waits.changes.length > 0;
 }
 
 /** A copy of a call is no further event of its chain. */

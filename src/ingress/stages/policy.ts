@@ -1,11 +1,8 @@
-import { type Permissions, textRights } from "../../core/agent-rights.ts";
+import { textRights } from "../../core/agent-rights.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
-import type { LevelRights } from "../../config/mapping/rights.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
-import type { Chain } from "../../core/chain.ts";
-import type { ExtractSpec } from "../../core/extraction.ts";
-import type { Action, AgentAction, Level, WakeAction } from "../../core/delivery.ts";
-import type { AgentSpec, CoalesceMode, RunSpec, WakeSpec } from "../../core/run.ts";
+import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
+import type { AgentSpec, RunSpec, WakeSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
 import { removeHidden, type TextKind } from "../../core/boundary/remove-hidden.ts";
@@ -15,10 +12,11 @@ import { chooseAgent } from "../../policy/agent.ts";
 import { checkCallbackUrl } from "../../policy/callback-url.ts";
 import { resolveTarget } from "../../policy/target.ts";
 import { resolveSessionKey } from "../../policy/session-key.ts";
+import { type ActionOrigin, lowerAction, lowerOrigin, originOf } from "../action-origin.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { deniedExposure } from "../exposed-actions.ts";
-import type { Resolved, Route } from "./resolve.ts";
+import type { Resolved } from "./resolve.ts";
 
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
 export function policy(
@@ -37,30 +35,8 @@ export function policy(
   return denied ?? applyAll(ingress, active, { actions: lowered, origin: fixed, context });
 }
 
-/** The rights of a level come before what a mapping, its transform or a plugin chose. */
-function lowerAction(action: Action, { agentId, workspace, deliver, channel, to }: LevelRights): Action {
-  if (action.kind === "wake") return action;
-  const target = channel === undefined ? {} : { channel, to, fallback: undefined };
-  return {
-    ...action,
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(workspace === false ? { workspace: undefined } : {}),
-    ...(deliver === undefined ? {} : { deliver: action.deliver && deliver }),
-    ...target,
-  };
-}
-
-function lowerOrigin(origin: ActionOrigin, { permissions, tools, egress, extract }: LevelRights): ActionOrigin {
-  return {
-    ...origin,
-    permissions: permissions ?? origin.permissions,
-    tools: tools ?? origin.tools,
-    egress,
-    extract: extract ?? origin.extract,
-  };
-}
-
-function applyAll(
+/** Applies the policy to all actions of a call; the first refusal is that of the call. */
+export function applyAll(
   ingress: Pick<IngressContext, "host">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   call: { readonly actions: readonly Action[]; readonly origin: ActionOrigin } & Pick<Resolved, "context">,
@@ -94,68 +70,6 @@ async function applyToAll(
     runs.push(run);
   }
   return runs;
-}
-
-function originOf(
-  route: Route,
-  { config }: Pick<ActiveConfig, "config">,
-  count: number,
-  traceparent: string | undefined,
-): ActionOrigin {
-  if (typeof route === "string") {
-    return {
-      contentSource: "Webhook",
-      textKind: undefined,
-      instructions: config.agentInstructions,
-      interrupted: config.interrupted,
-      ownSessionPrefix: undefined,
-      traceparent,
-    };
-  }
-  return {
-    contentSource: route.config.contentSource,
-    textKind: route.preset?.text,
-    instructions: route.config.instructions,
-    interrupted: route.config.interrupted ?? config.interrupted,
-    tools: route.config.tools,
-    permissions: route.config.permissions,
-    extract: route.config.extract,
-    ownSessionPrefix: route.config.ownSessionPrefix,
-    ownName: route.name.isStatic ? route.name.source.trim() : undefined,
-    // A call that becomes several runs is never coalesced.
-    coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
-    traceparent,
-  };
-}
-
-/** The origin of an action. */
-export interface ActionOrigin {
-  /** The source that the boundary names: `Webhook`, `Email`. */
-  readonly contentSource: string;
-  /** Of the actor of the event. */
-  readonly level?: Level | undefined;
-  readonly chain?: Chain | undefined;
-  /** What the preset's texts are; absent: not known. */
-  readonly textKind?: TextKind | undefined;
-  /** The owner's words to the agent. */
-  readonly instructions?: string | undefined;
-  readonly interrupted: "rerun" | "hold";
-  /** `none`: the mapping's runs have no tools, whatever its transform says. */
-  readonly tools?: "none" | undefined;
-  /** What the mapping leaves of what the agent may do. */
-  readonly permissions?: Permissions | undefined;
-  /** What the level of who acted leaves of the hosts that the agent can reach. */
-  readonly egress?: readonly string[] | undefined;
-  /** What the run sees instead of what was rendered; absent: that itself. */
-  readonly extract?: ExtractSpec | undefined;
-  /** See {@link MappingConfig.ownSessionPrefix}. */
-  readonly ownSessionPrefix: string | undefined;
-  /** The name that the mapping's author wrote; absent: a template, or none. */
-  readonly ownName?: string | undefined;
-  /** The way in which coalesced calls are rendered; absent: they are not coalesced. */
-  readonly coalesce?: CoalesceMode | undefined;
-  /** Of the caller, if it is well-formed. */
-  readonly traceparent?: string | undefined;
 }
 
 const MAX_TIMEOUT_SECONDS = 86_400;

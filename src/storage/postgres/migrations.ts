@@ -229,10 +229,26 @@ const gateways: readonly string[] = [
   )`,
 ];
 
+/** Sessions that wait for events; `changes` counts what was added, and a gateway reads what is later than its mark. */
+const waits: readonly string[] = [
+  `CREATE TABLE reveille.waits (
+    id text PRIMARY KEY,
+    session text NOT NULL,
+    version bigint NOT NULL,
+    content text NOT NULL,
+    change bigint NOT NULL
+  )`,
+  `CREATE INDEX waits_session ON reveille.waits (session)`,
+  `CREATE INDEX waits_change ON reveille.waits (change)`,
+  `CREATE TABLE reveille.wait_changes (one boolean PRIMARY KEY CHECK (one), changes bigint NOT NULL)`,
+  `INSERT INTO reveille.wait_changes VALUES (true, 0)`,
+];
+
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,
   "0003-gateway-key": gatewayKey,
+  "0004-waits": waits,
   "0005-embedded-state": embeddedState,
   "0006-failures": failures,
   "0007-gateways": gateways,

@@ -1,13 +1,16 @@
 import { StoreError } from "../delivery-store.ts";
 import type { OperationalState, Pause, Scope, Usage } from "../operational-state.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
+import type { StoredWait, WaitAddition, WaitBounds, WaitStore } from "../wait-store.ts";
 import type { Session } from "./engine/statement.ts";
 import type { Writer } from "./engine/writer.ts";
 import * as operational from "./operations/operational-state.ts";
+import { addWait, removeWait, waitsSince } from "./operations/waits.ts";
 import { readOutages, readPauses, readUsage } from "./readers/operational-state.ts";
+import { readingAtOnce } from "./readers/read-session.ts";
 
-/** The operational state in PostgreSQL, independent of its deliveries. */
-export abstract class PostgresOperationalState implements OperationalState {
+/** The operational state and the waits in PostgreSQL, independent of its deliveries. */
+export abstract class PostgresOperationalState implements OperationalState, WaitStore {
   readonly database: PostgresDatabase;
   protected readonly writer: Writer;
 
@@ -57,6 +60,21 @@ export abstract class PostgresOperationalState implements OperationalState {
   async outages(): Promise<readonly string[]> {
     this.assertOpen();
     return (await this.read((session) => session.rows(readOutages))).map(({ subject }) => subject);
+  }
+
+  async waits(since: number): Promise<{ readonly waits: readonly StoredWait[]; readonly mark: number }> {
+    this.assertOpen();
+    return readingAtOnce(this.database.pool, (session) => waitsSince(session, since));
+  }
+
+  async addWait(wait: StoredWait, bounds: WaitBounds): Promise<WaitAddition> {
+    this.assertOpen();
+    return this.writer.write(addWait, { wait, bounds });
+  }
+
+  async removeWait(id: string): Promise<boolean> {
+    this.assertOpen();
+    return this.writer.write(removeWait, id);
   }
 
   /** True when no more calls are taken. */

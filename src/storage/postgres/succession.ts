@@ -1,3 +1,4 @@
+import { staleWaits } from "../delivery-store.ts";
 import type { AcceptOutcome } from "../new-delivery.ts";
 import type { ChangedRun, Failures, GatewayFacts, OtherGateway, SharedStore } from "../shared-store.ts";
 import { announce } from "./announced-gateways.ts";
@@ -75,6 +76,7 @@ export class Succession implements SharedStore {
     const isLeft = this.leaves;
     const { outcome, taken = [] } = await this.#writer.write(isLeft ? acceptAndLeave : acceptAndTake, row);
     this.#give(taken);
+    if (outcome.kind === "stale") throw staleWaits();
     return { outcome, isLeft };
   }
 

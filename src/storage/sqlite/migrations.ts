@@ -185,6 +185,18 @@ const chains: Migration = [
   "CREATE INDEX deliveries_chain ON deliveries (chain, seq) WHERE chain IS NOT NULL",
 ];
 
+/** Sessions that wait for events. */
+const waits: Migration = [
+  `
+      CREATE TABLE waits (
+        id TEXT PRIMARY KEY,
+        session TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        content TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID`,
+  "CREATE INDEX waits_session ON waits (session)",
+];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -198,4 +210,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0010-releases": releases,
   "0011-digests": digests,
   "0012-chains": chains,
+  "0013-waits": waits,
 };

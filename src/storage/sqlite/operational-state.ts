@@ -3,8 +3,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../delivery-store.ts";
 import type { OperationalState, Pause, Scope, Usage } from "../operational-state.ts";
 import type { SqliteDatabase } from "./engine/database.ts";
+import type { StoredWait, WaitAddition, WaitBounds, WaitStore } from "../wait-store.ts";
 import { SqliteError } from "./engine/errors.ts";
 import { rowQuery, type RowQuery } from "./engine/row-query.ts";
+import { waitReader } from "./waits.ts";
 
 /** Reads what is remembered of the gateway's own operation; every table is bounded. */
 export class OperationalStateReader {
@@ -46,13 +48,15 @@ export class OperationalStateReader {
   }
 }
 
-/** The operational state in the SQLite store, independent of its deliveries. */
-export abstract class SqliteOperationalState implements OperationalState {
+/** The operational state and the waits in the SQLite store, independent of its deliveries. */
+export abstract class SqliteOperationalState implements OperationalState, WaitStore {
   readonly #database: SqliteDatabase;
   readonly #operational: OperationalStateReader;
+  readonly #waits: () => StoredWait[];
 
   protected constructor(database: SqliteDatabase) {
     this.#database = database;
+    this.#waits = waitReader(database.reader);
     this.#operational = new OperationalStateReader(database.reader);
   }
 
@@ -97,6 +101,22 @@ export abstract class SqliteOperationalState implements OperationalState {
   async outages(): Promise<readonly string[]> {
     this.assertOpen();
     return reading(() => this.#operational.outages());
+  }
+
+  /** One gateway alone adds waits, and knows them: the mark stays. */
+  async waits(): Promise<{ readonly waits: readonly StoredWait[]; readonly mark: number }> {
+    this.assertOpen();
+    return { waits: reading(this.#waits), mark: 0 };
+  }
+
+  async addWait({ id, session, version, content }: StoredWait, bounds: WaitBounds): Promise<WaitAddition> {
+    this.assertOpen();
+    return this.write("store.addWait", [id, session, version, content, bounds.total, bounds.ofSession]);
+  }
+
+  async removeWait(id: string): Promise<boolean> {
+    this.assertOpen();
+    return this.write("store.removeWait", [id]);
   }
 
   /** True when no more calls are taken. */

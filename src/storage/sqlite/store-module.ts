@@ -12,6 +12,7 @@ import { operationalStateOperations } from "./operations/operational-state.ts";
 import { retentionOperations } from "./operations/retention.ts";
 import { resolveOperations } from "./operations/resolve.ts";
 import { runOperations } from "./operations/run.ts";
+import { waitChanges, waitOperations } from "./operations/waits.ts";
 import { storeMigrations } from "./migrations.ts";
 import { DeliveryList } from "./readers/delivery-list.ts";
 import { StatsReader } from "./readers/delivery-stats.ts";
@@ -27,11 +28,12 @@ export const sqliteModule: SqliteModule = {
   operations(database) {
     const claims = claimOperations(database);
     const replayKeys = replayKeyMemory(database, claims);
-    const shared = { claims, replayKeys, coalescing: coalesceOperations(database) };
+    const shared = { claims, replayKeys, coalescing: coalesceOperations(database), waits: waitChanges(database) };
     return {
       accept: acceptOperation(database, shared),
       ...runOperations(database, shared),
       ...operationalStateOperations(database),
+      ...waitOperations(database),
       ...resolveOperations(database),
       ...retentionOperations(database, replayKeys),
       ...digestOperations(database),

@@ -15,6 +15,7 @@ import { describeRepeats } from "./repeats.ts";
 import { describeReplayable } from "./replayable.ts";
 import { describeResolving } from "./resolving.ts";
 import { describeRetention } from "./retention.ts";
+import { describeWaits } from "./waits.ts";
 import type { StoreHarness, StoreUnderTest } from "./store-harness.ts";
 
 /** Holds an implementation of DeliveryStore to its contract; each test has storage of its own. */
@@ -71,6 +72,9 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
     });
     describe("operational state", () => {
       describeOperationalState(underTest);
+    });
+    describe("waits", () => {
+      describeWaits(underTest);
     });
     describe("close", () => {
       describeClosing(underTest);

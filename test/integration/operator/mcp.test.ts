@@ -13,10 +13,19 @@ const READERS = [
   "backtest",
   "list_hooks",
   "list_outages",
+  "list_waits",
   "plan_replay",
   "list_approvals",
 ];
-const WRITERS = ["replay_deliveries", "resolve_deliveries", "pause_hook", "resume_hook", "probe_hook"];
+const WRITERS = [
+  "replay_deliveries",
+  "resolve_deliveries",
+  "pause_hook",
+  "resume_hook",
+  "add_wait",
+  "cancel_wait",
+  "probe_hook",
+];
 
 const config = {
   ...baseConfig,
@@ -169,6 +178,21 @@ describe("an MCP client", () => {
     expect(await use(client, "pause_hook", { hook: "none" })).toMatchObject({
       isError: true,
       text: expect.stringContaining("none") as string,
+    });
+  });
+
+  it("lets a session wait, learns why it was not resumed yet, and cancels that", async () => {
+    const client = await connect(WRITE);
+    const made = await use(client, "add_wait", { hook: "large", withinSeconds: 60, note: "a large call" });
+    const id = /wait_[0-9a-f]{24}/u.exec(made.text)![0];
+    const listed = await use(await connect(READ), "list_waits");
+    expect(listed.text).toContain(id);
+    expect(listed.text).toContain("a call of large has not come yet.");
+    expect(behind(await use(client, "cancel_wait", { id }))).toEqual({ id, canceled: true });
+    expect(behind(await use(client, "cancel_wait", { id }))).toEqual({ id, canceled: false });
+    expect(await use(client, "add_wait", { hook: "none", withinSeconds: 60 })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('no mapping "none"') as string,
     });
   });
 

@@ -63,6 +63,7 @@ const DEFAULTS: HooksConfig = {
   callbacks: undefined,
   replies: { links: [] },
   exposures: [],
+  waits: { max: 1_000, maxPerSession: 20, maxDays: 90 },
   chains: { maxDepth: 3, maxDeliveries: 50 },
   notices: undefined,
   retention: { deliveriesMs: 2_592_000_000, payloadsMs: 2_592_000_000, maxBytes: undefined },

@@ -73,5 +73,11 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     { scope: "text", ...all("bigint", "minute", "runs", "tokens", "micro_usd") },
     { order: "minute, scope" },
   ),
+  // The mark of a gateway that has read nothing is 0, with which it reads all.
+  table(
+    "waits",
+    { ...all("text", "id", "session", "content"), ...all("bigint", "version", "change") },
+    { order: "id", values: { change: "0" } },
+  ),
   table("outages", { subject: "text", since: "bigint" }, { order: "subject" }),
 ];

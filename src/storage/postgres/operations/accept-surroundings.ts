@@ -3,6 +3,7 @@ import type { RowOf, RowShape } from "../../sqlite/engine/row-query.ts";
 import { type Session, statement } from "../engine/statement.ts";
 import { lockRunsOf } from "./key-locks.ts";
 import type { NewDeliveryRow, StoredKey } from "./new-delivery-row.ts";
+import { lockWaits } from "./waits.ts";
 
 const HOLDER = {
   /** As hexadecimal digits. */
@@ -64,6 +65,8 @@ export interface Surroundings {
   readonly holders: ReadonlyMap<string, Holder>;
   readonly coalescing: ReadonlyMap<string, RowOf<typeof COALESCING>>;
   readonly overlapping: ReadonlyMap<string, readonly RowOf<typeof OVERLAPPING>[]>;
+  /** The versions of the waits that the deliveries change. */
+  readonly waits: ReadonlyMap<string, number>;
 }
 
 /** Reads it; the usual delivery has no key, and then nothing is asked. */
@@ -72,7 +75,9 @@ export async function readKeys(session: Session, rows: readonly NewDeliveryRow[]
   const coalesced = rows.flatMap(({ coalesce }) => coalesce ?? []);
   const overlapping = rows.flatMap(({ overlap }) => overlap ?? []);
   await lockRunsOf(session, { coalesce: bytesOf(coalesced), overlap: bytesOf(overlapping) });
+  const waited = rows.flatMap(({ delivery }) => (delivery.waits?.changes ?? []).map(({ id }) => id));
   return {
+    waits: await lockWaits(session, waited),
     holders: byKey(claimed.length === 0 ? [] : await session.rows(readHolders, bytesOf(claimed))),
     coalescing: byKey(coalesced.length === 0 ? [] : await session.rows(readCoalescing, bytesOf(coalesced))),
     overlapping: Map.groupBy(

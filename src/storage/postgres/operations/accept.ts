@@ -1,5 +1,6 @@
 import { MAX_LISTED_REPEATS } from "../../delivery-store.ts";
 import type { ChangedRun } from "../../shared-store.ts";
+import type { WaitChange, WaitClaim } from "../../wait-store.ts";
 import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY, SKIPPED } from "../../sqlite/codes.ts";
 import { deliveryId, runId, runIds } from "../../sqlite/public-id.ts";
@@ -11,16 +12,18 @@ import { type Holder, holdsUntil, readKeys, type Surroundings } from "./accept-s
 import { columnsOf, insertAll, type Insertion } from "./insert.ts";
 import { CLAIM_GRACE_MS, type KeyClaim, type NewDeliveryRow } from "./new-delivery-row.ts";
 import { endSkipped } from "./run-ends.ts";
+import { changeWaits } from "./waits.ts";
 
+const MARK = "(SELECT changes FROM reveille.wait_changes)";
 const nextSeqs = statement(
-  { seq: "integer" },
-  "SELECT nextval('reveille.delivery_seq') AS seq FROM generate_series(1, $1)",
+  { seq: "integer", mark: "integer" },
+  `SELECT nextval('reveille.delivery_seq') AS seq, ${MARK} AS mark FROM generate_series(1, $1)`,
 );
 /** Both by one message: what another gateway has left is looked for with each batch. */
 const drawAndTake = statement(
-  { seq: "integer?", run: "integer?" },
-  `WITH taken AS (${TAKE_ALL}) SELECT nextval('reveille.delivery_seq') AS seq, NULL::bigint AS run
-  FROM generate_series(1, $1::int) UNION ALL SELECT NULL, run FROM taken`,
+  { seq: "integer?", run: "integer?", mark: "integer" },
+  `WITH taken AS (${TAKE_ALL}) SELECT nextval('reveille.delivery_seq') AS seq, NULL::bigint AS run, ${MARK} AS mark
+  FROM generate_series(1, $1::int) UNION ALL SELECT NULL, run, 0 FROM taken`,
 );
 const claimKeys = command(`
   INSERT INTO reveille.claims (key, expires_at, seq) SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
@@ -44,9 +47,12 @@ const joinRuns = command(`
 const skipRuns = command(`
   UPDATE reveille.runs SET state = ${SKIPPED}, reason = $2, overlap = NULL WHERE id = ANY ($1::bigint[])`);
 
+/** `stale`: nothing is stored. */
+export type PlannedOutcome = AcceptOutcome | { readonly kind: "stale" };
+
 /** What the store did with a delivery. */
 export interface Acceptance {
-  readonly outcome: AcceptOutcome;
+  readonly outcome: PlannedOutcome;
   /** What other gateways have changed before. */
   readonly taken?: readonly ChangedRun[];
 }
@@ -63,36 +69,35 @@ export const acceptAndTake = accepting(async (session, rows) => {
     session,
     drawn.flatMap(({ run }) => run ?? []),
   );
-  const { outcomes } = await acceptAll(
-    session,
-    rows,
-    drawn.flatMap(({ seq }) => seq ?? []),
-  );
+  const own = drawn.flatMap(({ seq, mark }) => (seq === null ? [] : [{ seq, mark }]));
+  const { outcomes } = await acceptAll(session, rows, own);
   return outcomes.map((outcome, index) => (index === 0 ? { outcome, taken } : { outcome }));
 });
 
 /** By another gateway: the one that carries out the runs finds them. */
 export const acceptAndLeave = accepting(async (session, rows) => {
   const drawn = await session.rows(nextSeqs, rows.length);
-  const { outcomes, changed } = await acceptAll(
-    session,
-    rows,
-    drawn.map(({ seq }) => seq),
-  );
+  const { outcomes, changed } = await acceptAll(session, rows, drawn);
   await leaveRuns(session, changed);
   return outcomes.map((outcome) => ({ outcome }));
 });
 
-async function acceptAll(session: Session, rows: readonly NewDeliveryRow[], seqs: readonly number[]) {
+/** `mark`: of the waits that there are. */
+async function acceptAll(
+  session: Session,
+  rows: readonly NewDeliveryRow[],
+  drawn: readonly { readonly seq: number; readonly mark: number }[],
+) {
   await lockKeys(session, rows.flatMap(keysOf));
-  const plan = new AcceptPlan(await readKeys(session, rows));
-  const outcomes = rows.map((row, index) => plan.accept(row, seqs[index]!));
+  const plan = new AcceptPlan({ ...(await readKeys(session, rows)), mark: drawn[0]!.mark });
+  const outcomes = rows.map((row, index) => plan.accept(row, drawn[index]!.seq));
   await plan.carryOut(session);
   return { outcomes, changed: plan.changed };
 }
 
-function keysOf({ claim, replayKeys, coalesce, overlap }: NewDeliveryRow): readonly string[] {
+function keysOf({ claim, replayKeys, coalesce, overlap, delivery }: NewDeliveryRow): readonly string[] {
   return [
+    ...(delivery.waits?.changes ?? []).map(({ id }) => id),
     ...(claim === undefined ? [] : [claim.hex]),
     ...replayKeys.map(({ hex }) => hex),
     ...(coalesce === undefined ? [] : [`coalesce ${coalesce.hex}`]),
@@ -102,16 +107,17 @@ function keysOf({ claim, replayKeys, coalesce, overlap }: NewDeliveryRow): reado
 
 /** What accepting a batch writes, decided by what is stored; no two deliveries of it have a key in common. */
 class AcceptPlan {
-  readonly #stored: Surroundings;
+  readonly #stored: Surroundings & { readonly mark: number };
   readonly #insertions: Insertion[] = [];
   readonly #claims: [Buffer, number, number][] = [];
   readonly #repeats = new Map<number, number>();
   readonly #opened: [Buffer, number, number][] = [];
   readonly #joined: [number, number][] = [];
   readonly #superseded: number[] = [];
+  readonly #changedWaits: WaitChange[] = [];
   #earliest = Infinity;
 
-  constructor(stored: Surroundings) {
+  constructor(stored: Surroundings & { readonly mark: number }) {
     this.#stored = stored;
   }
 
@@ -125,7 +131,7 @@ class AcceptPlan {
     return [...begun, ...this.#joined.map(([run]) => run), ...this.#superseded];
   }
 
-  accept(row: NewDeliveryRow, seq: number): AcceptOutcome {
+  accept(row: NewDeliveryRow, seq: number): PlannedOutcome {
     const { claim, replayKeys, coalesce, overlap, tag } = row;
     const { receivedAt } = row.delivery;
     const holder = (key: KeyClaim): Holder | undefined => holdsUntil(this.#stored.holders.get(key.hex), receivedAt);
@@ -141,6 +147,9 @@ class AcceptPlan {
         ? this.#repeat(row, seq, first)
         : { kind: "conflict", deliveryId: deliveryId(first.seq, first.tag) };
     }
+    const { waits } = row.delivery;
+    if (waits !== undefined && !this.#isCurrent(waits)) return { kind: "stale" };
+    this.#changedWaits.push(...(waits?.changes ?? []));
     this.#earliest = Math.min(this.#earliest, receivedAt);
     // The next try of one that has failed at once is a new call.
     if (row.ended !== ENDED_FAILED) {
@@ -166,7 +175,12 @@ class AcceptPlan {
       await session.run(skipRuns, this.#superseded, OVERLAP_LATEST_REASON);
       await endSkipped(session, this.#superseded, OVERLAP_LATEST_REASON);
     }
+    await changeWaits(session, this.#changedWaits);
     await insertAll(session, this.#insertions);
+  }
+
+  #isCurrent({ mark, changes }: WaitClaim): boolean {
+    return mark >= this.#stored.mark && changes.every(({ id, version }) => this.#stored.waits.get(id) === version);
   }
 
   /** Past {@link MAX_LISTED_REPEATS} of one delivery a repeat leaves no row: a sender cannot fill the disk with them. */

@@ -1,5 +1,5 @@
 import type { RunSpec } from "../../../core/run.ts";
-import type { NewDelivery } from "../../new-delivery.ts";
+import { GROUPED_WAITS, type NewDelivery } from "../../new-delivery.ts";
 import { AGENT, codeOfEnded, chainText, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../../sqlite/codes.ts";
 import { type DeliveryKey, parseDeliveryId } from "../../sqlite/public-id.ts";
 import { type StoredSpec, storeSpec } from "../../sqlite/stored-spec.ts";
@@ -79,12 +79,13 @@ export function newDeliveryRow(delivery: NewDelivery, tag: string): NewDeliveryR
   };
 }
 
-function assertWhole({ ended, runs, coalesce, overlap, held, replayKeys = [] }: NewDelivery): void {
+function assertWhole({ ended, runs, coalesce, overlap, held, waits, replayKeys = [] }: NewDelivery): void {
   const isGrouped = (coalesce ?? overlap) !== undefined;
   if (runs.length > RUNS_PER_DELIVERY) {
     throw new RangeError(`A delivery has at most ${RUNS_PER_DELIVERY} runs; this one has ${runs.length}.`);
   }
   if ((runs.length === 0) !== (ended !== undefined)) throw new RangeError("A delivery has either runs or an end.");
+  if (isGrouped && waits !== undefined && waits.changes.length > 0) throw new RangeError(GROUPED_WAITS);
   if (ended?.state === "failed" && isGrouped) {
     throw new RangeError("A delivery that has failed at once has neither coalesce nor overlap: it has no run.");
   }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { MAX_LISTED_REPEATS } from "../../delivery-store.ts";
+import { MAX_LISTED_REPEATS, staleWaits } from "../../delivery-store.ts";
 import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "../codes.ts";
 import { deliveryId, type DeliveryKey, runId, runIds } from "../public-id.ts";
@@ -9,6 +9,7 @@ import type { ClaimOperations, Holder } from "./claims.ts";
 import { type CoalesceOperations, type JoinedRun, overlapOperations } from "./coalesce-and-overlap.ts";
 import { insertOperations, type InsertOperations, NO_OWNED_KEYS, type OwnedKeys } from "./insert.ts";
 import type { ReplayKeyMemory } from "./replay-key-memory.ts";
+import type { WaitChanges } from "./waits.ts";
 
 /** The outcome of an acceptance; `undefined`: the delivery was stored, and its runs are queued. */
 export type AcceptResult =
@@ -19,6 +20,7 @@ export type AcceptResult =
   | ({ readonly kind: "coalesced" } & JoinedRun)
   | { readonly kind: "coalescing"; readonly dueAt: number }
   | { readonly kind: "skipped"; readonly reason: string }
+  | { readonly kind: "stale" }
   /** Ids and tags of the runs that gave way alternate. */
   | { readonly kind: "superseding"; readonly runs: readonly (number | string)[]; readonly reason: string };
 
@@ -27,6 +29,7 @@ export interface AcceptDependencies {
   readonly claims: ClaimOperations;
   readonly replayKeys: ReplayKeyMemory;
   readonly coalescing: CoalesceOperations;
+  readonly waits: WaitChanges;
 }
 
 /**
@@ -35,7 +38,7 @@ export interface AcceptDependencies {
  */
 export function acceptOperation(
   database: DatabaseSync,
-  { claims, replayKeys: memory, coalescing: gathering }: AcceptDependencies,
+  { claims, replayKeys: memory, coalescing: gathering, waits }: AcceptDependencies,
 ): (row: AcceptRow) => AcceptResult {
   const insert = insertOperations(database);
   const recordRepeat = repeatOperation(database, insert);
@@ -97,6 +100,9 @@ export function acceptOperation(
   return (row) => {
     const [seq, , receivedAt] = row;
     const extras = row[AT.extras];
+    const changes = extras === null ? null : extras.waits;
+    // Before anything is claimed: the call is held against the waits again, and then handed in again.
+    if (changes !== null && !waits.areCurrent(changes)) return { kind: "stale" };
     if (extras !== null && extras.ended === ENDED_FAILED) return fail(row, extras);
     const stored = storedReplayKeys(row[AT.replayKeys]);
     const marks = unpackReplayKeys(stored);
@@ -120,6 +126,7 @@ export function acceptOperation(
     if (group?.kind === "coalesce") return coalesce(row, owned, extras, group);
     if (group !== null) return overlap(row, owned, extras, group);
     insert.withExtras(row, owned, extras);
+    if (changes !== null) waits.carryOut(changes);
     return undefined;
   };
 }
@@ -158,6 +165,8 @@ export function acceptOutcome(key: DeliveryKey, runs: number, result: NonNullabl
       return { kind: "coalesced", deliveryId: id, runId: runId(result.run, result.tag), dueAt: result.dueAt };
     case "coalescing":
       return { ...accepted, dueAt: result.dueAt };
+    case "stale":
+      throw staleWaits();
     case "skipped":
       return { kind: "skipped", deliveryId: id, reason: result.reason };
     case "superseding":

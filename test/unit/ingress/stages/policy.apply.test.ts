@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { HooksConfig } from "../../../../src/config/hooks.ts";
 import type { Action, AgentAction, WakeAction } from "../../../../src/core/delivery.ts";
-import { applyPolicy, type ActionOrigin } from "../../../../src/ingress/stages/policy.ts";
+import type { ActionOrigin } from "../../../../src/ingress/action-origin.ts";
+import { applyPolicy } from "../../../../src/ingress/stages/policy.ts";
 import { read } from "../../config/hooks-context.ts";
 import { gatewayOf, type GatewayState } from "../../policy/gateway-parts.ts";
 

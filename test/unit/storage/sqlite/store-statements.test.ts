@@ -10,6 +10,7 @@ import { replayKeyMemory } from "../../../../src/storage/sqlite/operations/repla
 import { OpenRunReader } from "../../../../src/storage/sqlite/readers/open-runs.ts";
 import { ReplayableReader } from "../../../../src/storage/sqlite/readers/replayable.ts";
 import { runOperations } from "../../../../src/storage/sqlite/operations/run.ts";
+import { waitChanges } from "../../../../src/storage/sqlite/operations/waits.ts";
 import { newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "../../../conformance/store/new-delivery.ts";
 import { openStoreTables, TAG } from "./store-in-thread.ts";
 
@@ -32,7 +33,8 @@ async function open() {
     },
   });
   const claims = claimOperations(noting);
-  const shared = { claims, replayKeys: replayKeyMemory(noting, claims), coalescing: coalesceOperations(noting) };
+  const replayKeys = replayKeyMemory(noting, claims);
+  const shared = { claims, replayKeys, coalescing: coalesceOperations(noting), waits: waitChanges(noting) };
   const operations = { accept: acceptOperation(noting, shared), ...runOperations(noting, shared) };
   let seq = 0;
   return {

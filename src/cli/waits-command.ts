@@ -1,0 +1,126 @@
+/** `reveille waits`: sessions that wait for events. */
+import { readFile } from "node:fs/promises";
+import ms, { type StringValue } from "ms";
+import { reasonOf } from "../core/reason-of.ts";
+import type { WaitRequest, WaitView } from "../index.ts";
+import { AnswerError, CliError } from "./errors.ts";
+import { askGateway, reachGateway } from "./gateway-client.ts";
+import type { GatewayCommandOptions } from "./gateway.ts";
+import type { CliIo } from "./io.ts";
+import { printable } from "./terminal-text.ts";
+import { textTable } from "./text-table.ts";
+
+export interface WaitsOptions extends GatewayCommandOptions {
+  readonly json?: boolean;
+}
+
+export interface AddWaitOptions extends WaitsOptions {
+  readonly file?: string;
+  readonly hook?: string;
+  readonly sender?: string;
+  readonly event?: string;
+  readonly when?: string;
+  readonly value?: string;
+  readonly within?: string;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly note?: string;
+  readonly times?: number;
+  readonly minLevel?: WaitRequest["minLevel"];
+  readonly instead?: boolean;
+}
+
+const CELL_CHARS = 60;
+const LINE_CHARS = 500;
+
+/** Prints those that are open, the next deadline first. */
+export async function listWaits(options: WaitsOptions, io: CliIo): Promise<void> {
+  const listed = await askGateway<{ readonly waits: readonly WaitView[] }>(await reachGateway(options, io), "/waits");
+  if (options.json === true) return printJson(listed, io);
+  if (listed.waits.length === 0) {
+    io.out("No session waits.\n");
+    return;
+  }
+  const rows = listed.waits.map(({ id, sessionKey, until, note, explanation }) => [
+    id,
+    printable(sessionKey, CELL_CHARS),
+    `${until.slice(0, 19)}Z`,
+    printable(note === "" ? (explanation[0] ?? "") : note, CELL_CHARS),
+  ]);
+  io.out(textTable(["WAIT", "SESSION", "DEADLINE", "FOR"], rows));
+}
+
+/** Prints one, and why it has not been fulfilled yet. */
+export async function showWait(id: string, options: WaitsOptions, io: CliIo): Promise<void> {
+  const wait = await known(id, io, async () => askGateway<WaitView>(await reachGateway(options, io), pathOf(id)));
+  if (options.json === true) printJson(wait, io);
+  else io.out(linesOf(wait));
+}
+
+/** Makes one. */
+export async function addWait(options: AddWaitOptions, io: CliIo): Promise<void> {
+  const body = options.file === undefined ? requestOf(options) : await requestIn(options.file);
+  const made = await askGateway<WaitView>(await reachGateway(options, io), "/waits", { method: "POST", body });
+  if (options.json === true) printJson(made, io);
+  else io.out(linesOf(made));
+}
+
+/** Ends one: its session is not resumed. */
+export async function cancelWait(id: string, options: WaitsOptions, io: CliIo): Promise<void> {
+  const access = await reachGateway(options, io);
+  const canceled = await known(id, io, () => askGateway<object>(access, pathOf(id), { method: "DELETE" }));
+  if (options.json === true) printJson(canceled, io);
+  else io.out(`Canceled: ${id}\n`);
+}
+
+function requestOf(options: AddWaitOptions): object {
+  const { hook, sender, event, when, value, within, agent, session, note, times, minLevel, instead } = options;
+  if (within === undefined) throw new CliError("--within says how long it waits at most: 2h, 30m, 7d.");
+  const withinMs = ms(within as StringValue);
+  if (!(withinMs >= 1_000))
+    throw new CliError(`--within is a time such as 2h, 30m or 7d, and not ${JSON.stringify(within)}.`);
+  const withinSeconds = Math.round(withinMs / 1_000);
+  const match = { hook, sender, event, when, ...(value !== undefined && { correlation: correlationOf(value) }) };
+  return { ...match, withinSeconds, agentId: agent, sessionKey: session, note, times, minLevel, instead };
+}
+
+function correlationOf(value: string): NonNullable<WaitRequest["correlation"]> {
+  const at = value.indexOf("=");
+  if (at < 1 || at === value.length - 1) throw new CliError("--value is a path and a value: deployment.id=7");
+  return { path: value.slice(0, at), equals: value.slice(at + 1) };
+}
+
+async function requestIn(file: string): Promise<object> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as object;
+  } catch (error) {
+    throw new CliError(`${file} cannot be read as JSON: ${reasonOf(error)}`);
+  }
+}
+
+async function known<Result>(id: string, io: CliIo, ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof AnswerError && error.status === 404)) throw error;
+    throw new CliError(`No wait ${JSON.stringify(id)} is open. To find one: ${io.gateway.program} waits list`);
+  }
+}
+
+function linesOf({ id, sessionKey, note, times, explanation }: WaitView): string {
+  const more = times === 1 ? "" : `, ${times} times`;
+  const lines = [
+    `${id}  ${printable(sessionKey)}${more}`,
+    ...(note === "" ? [] : [printable(note, LINE_CHARS)]),
+    ...explanation,
+  ];
+  return lines.map((line, at) => `${at === 0 ? "" : "    "}${printable(line, LINE_CHARS)}\n`).join("");
+}
+
+function pathOf(id: string): string {
+  return `/waits/${encodeURIComponent(id)}`;
+}
+
+function printJson(value: object, io: CliIo): void {
+  io.out(`${JSON.stringify(value, undefined, 2)}\n`);
+}

@@ -1,0 +1,140 @@
+/** Holds an accepted call against the waits: which it changes, and which sessions it resumes. */
+import { isRefusal } from "../../core/errors.ts";
+import { LEVELS } from "../../core/level.ts";
+import type { RunSpec } from "../../core/run.ts";
+import type { SeenEvent, Wait } from "../../core/wait.ts";
+import type { WaitChange, WaitClaim } from "../../storage/wait-store.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import type { IngressContext } from "../context.ts";
+import { quarantineReason } from "../quarantine.ts";
+import type { Rendered } from "../stages/render.ts";
+import type { Resolved } from "../stages/resolve.ts";
+import { afterEvent, openPlaces, type WaitPlace } from "./progress.ts";
+import {
+  keptText,
+  mayReply,
+  originOfEvent,
+  resumeByEvent,
+  textOfEvent,
+  type WaitedEvent,
+  withoutReply,
+} from "./resume.ts";
+import type { KnownWait, WaitBook } from "./wait-book.ts";
+
+/** Sessions that one call resumes at most; the other waits stay open for the next one. */
+const MAX_RESUMED = 64;
+
+/** What a call does to the waits. */
+export interface Fulfilment {
+  readonly claim: WaitClaim;
+  /** The runs that resume sessions. */
+  readonly specs: readonly RunSpec[];
+  /** Of the waits in whose place the mapping's own run does not begin. */
+  readonly instead: readonly string[];
+}
+
+/** The end of the mapping's own part of a call; `undefined`: it goes its way. */
+export function replaced(fulfilment: Fulfilment | undefined): Rendered | undefined {
+  if (fulfilment === undefined || fulfilment.instead.length === 0) return undefined;
+  return { actions: [], ended: { state: "skipped", reason: `it counts for ${fulfilment.instead.join(", ")}` } };
+}
+
+type Ingress = Pick<IngressContext, "host">;
+type Active = Pick<ActiveConfig, "config" | "hooks">;
+
+/** `undefined`: no session waits for it, as of nearly every call; then nothing was awaited or made. */
+export function fulfil(
+  ingress: Ingress,
+  active: Active,
+  book: WaitBook,
+  { route, context, miss }: Pick<Resolved, "route" | "context" | "miss">,
+): Promise<Fulfilment | undefined> | undefined {
+  if (typeof route === "string") return undefined;
+  const found = book.find({ id: route.config.id, preset: route.config.preset }, context);
+  if (found === undefined || miss !== undefined || route.config.chat !== undefined) return undefined;
+  // What is held or turned away because of who acted, and what approves something else, reaches no session.
+  if (quarantineReason({ route, context }) !== undefined) return undefined;
+  if (route.filter?.missActor(context) !== undefined || route.release?.judge(context) !== undefined) return undefined;
+  return fulfilAll(ingress, active, { book, event: { route, context }, found });
+}
+
+async function fulfilAll(
+  ingress: Ingress,
+  active: Active,
+  call: {
+    readonly book: WaitBook;
+    readonly event: WaitedEvent;
+    readonly found: ReadonlyMap<string, readonly WaitPlace[]>;
+  },
+): Promise<Fulfilment | undefined> {
+  const { book, event, found } = call;
+  const changes: WaitChange[] = [];
+  const specs: RunSpec[] = [];
+  const instead: string[] = [];
+  for (const [id, places] of found) {
+    const known = book.get(id);
+    if (known === undefined || specs.length >= MAX_RESUMED) continue;
+    const outcome = await outcomeFor(ingress, active, { known, event, places });
+    if (outcome === undefined) continue;
+    changes.push(outcome.change);
+    if (outcome.spec !== undefined) specs.push(outcome.spec);
+    if (outcome.isInstead) instead.push(id);
+  }
+  return changes.length === 0 ? undefined : { claim: { mark: book.mark, changes }, specs, instead };
+}
+
+interface Outcome {
+  readonly change: WaitChange;
+  readonly spec: RunSpec | undefined;
+  readonly isInstead: boolean;
+}
+
+async function outcomeFor(
+  ingress: Ingress,
+  active: Active,
+  call: { readonly known: KnownWait; readonly event: WaitedEvent; readonly places: readonly WaitPlace[] },
+): Promise<Outcome | undefined> {
+  const { known, event, places: matched } = call;
+  const { wait, version } = known;
+  const { context, route } = event;
+  const now = context.now.getTime();
+  const places = openPlaces(wait, matched);
+  const counts = LEVELS.indexOf(context.actor?.level ?? "unknown") >= LEVELS.indexOf(wait.minLevel);
+  if (places.length === 0 || !counts || now >= wait.until) return undefined;
+  const origin = originOfEvent(active, event, wait);
+  if (isRefusal(origin)) return passedBy(ingress, wait, origin.message);
+  const facts = { at: now, hook: route.config.id, event: context.event ?? null };
+  const carries = places.some(({ list }) => list !== "none");
+  const step = afterEvent(wait, places, { ...facts, text: keptText(event, origin) });
+  const isInstead = carries && wait.instead;
+  if (!step.fires) {
+    // Only a text that is kept lowers what the resumed run may do.
+    const left = carries ? { level: origin.level ?? wait.level, rights: rightsOf(origin) } : {};
+    const kept = carries && !mayReply(event, origin) ? withoutReply(step.next!) : step.next!;
+    const next: Wait = { ...kept, ...left };
+    return { change: { id: wait.id, version, content: JSON.stringify(next) }, spec: undefined, isInstead };
+  }
+  const seen = whole(step.seen, facts.at, textOfEvent(event), wait);
+  const spec = await resumeByEvent(ingress, active, event, { wait, seen, origin });
+  if (isRefusal(spec)) return passedBy(ingress, wait, spec.message);
+  const content = step.next === null ? null : JSON.stringify(step.next);
+  return { change: { id: wait.id, version, content }, spec, isInstead };
+}
+
+/** Of the event that fulfils the wait, the whole text, and once: it may count at several places. */
+function whole(seen: readonly SeenEvent[], at: number, text: string, before: Wait): readonly SeenEvent[] {
+  const known = new Set(before.seen.map(({ list, index }) => `${list} ${index}`));
+  const isNew = ({ list, index }: SeenEvent): boolean => !known.has(`${list} ${index}`);
+  const [latest] = seen.filter(isNew);
+  const earlier = seen.filter((each) => !isNew(each));
+  return latest === undefined ? earlier : [...earlier, { ...latest, at, text }];
+}
+
+function rightsOf({ permissions, tools, egress }: Wait["rights"]): Wait["rights"] {
+  return { permissions, tools, egress };
+}
+
+/** The event would give the session what it may not have: the wait stays open. */
+function passedBy({ host }: Ingress, { id }: Wait, reason: string | undefined): undefined {
+  host.logger.warn({ wait: id, reason }, "an event that a session waits for may not reach it");
+}

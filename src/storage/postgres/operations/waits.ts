@@ -1,0 +1,82 @@
+/** Waits of sessions: those that a delivery changes, and what is written of them by itself. */
+import type { StoredWait, WaitAddition, WaitBounds, WaitChange } from "../../wait-store.ts";
+import { command, type Session, statement } from "../engine/statement.ts";
+import type { WriteOperation } from "../engine/write-group.ts";
+import { columnsOf } from "./insert.ts";
+
+const lockVersions = statement(
+  { id: "text", version: "integer" },
+  "SELECT id, version FROM reveille.waits WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE",
+);
+const count = command("UPDATE reveille.wait_changes SET changes = changes + 1");
+const update = command(`
+  UPDATE reveille.waits AS w SET version = version + 1, content = n.content,
+    change = (SELECT changes FROM reveille.wait_changes)
+  FROM unnest($1::text[], $2::text[]) AS n (id, content) WHERE w.id = n.id`);
+const removeAll = command("DELETE FROM reveille.waits WHERE id = ANY ($1::text[])");
+
+/** The versions of waits, which no other gateway changes before the transaction ends. */
+export async function lockWaits(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map();
+  return new Map((await session.rows(lockVersions, ids)).map(({ id, version }) => [id, version]));
+}
+
+/** Changes waits, which are locked. */
+export async function changeWaits(session: Session, changes: readonly WaitChange[]): Promise<void> {
+  const ended = changes.filter(({ content }) => content === null).map(({ id }) => id);
+  const changed = changes.flatMap(({ id, content }) => (content === null ? [] : [[id, content] as const]));
+  if (ended.length > 0) await session.run(removeAll, ended);
+  if (changed.length === 0) return;
+  await session.run(count);
+  await session.run(update, ...columnsOf(changed));
+}
+
+const countWaits = statement(
+  { total: "integer", of_session: "integer" },
+  "SELECT count(*) AS total, count(*) FILTER (WHERE session = $1) AS of_session FROM reveille.waits",
+);
+const insert = command(`
+  INSERT INTO reveille.waits (id, session, version, content, change)
+  SELECT $1, $2, $3, $4, changes FROM reveille.wait_changes`);
+const remove = command("DELETE FROM reveille.waits WHERE id = $1");
+
+/** The row of the count is locked first: gateways add one after the other, so that the bounds hold. */
+export const addWait: WriteOperation<{ readonly wait: StoredWait; readonly bounds: WaitBounds }, WaitAddition> = {
+  keysOf: () => ["waits"],
+  async run(session, items) {
+    const results: WaitAddition[] = [];
+    for (const { wait, bounds } of items) {
+      await session.run(count);
+      const { total, of_session: ofSession } = (await session.first(countWaits, wait.session))!;
+      const isFull = total >= bounds.total;
+      if (!isFull && ofSession < bounds.ofSession) {
+        await session.run(insert, wait.id, wait.session, wait.version, wait.content);
+      }
+      results.push(isFull ? "full" : ofSession >= bounds.ofSession ? "session-full" : "added");
+    }
+    return results;
+  },
+};
+
+export const removeWait: WriteOperation<string, boolean> = {
+  keysOf: () => ["waits"],
+  async run(session, ids) {
+    const results: boolean[] = [];
+    for (const id of ids) results.push((await session.run(remove, id)) === 1);
+    return results;
+  },
+};
+
+const readWaits = statement(
+  { id: "text", session: "text", version: "integer", content: "text" },
+  `SELECT id, session, version, content FROM reveille.waits WHERE change > $1 OR $1 = 0 ORDER BY id COLLATE "C"`,
+);
+const readMark = statement({ mark: "integer" }, "SELECT changes AS mark FROM reveille.wait_changes");
+
+/** To be read at one point in time. */
+export async function waitsSince(
+  session: Session,
+  since: number,
+): Promise<{ readonly waits: readonly StoredWait[]; readonly mark: number }> {
+  return { waits: await session.rows(readWaits, since), mark: (await session.first(readMark))!.mark };
+}

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { RecordedProcess } from "./recorded-process.ts";
+
+let terminal: RecordedProcess;
+let url: string;
+let code: Promise<number>;
+
+beforeAll(async () => {
+  terminal = new RecordedProcess();
+  mkdirSync(dirname(terminal.configFile), { recursive: true });
+  const config = {
+    gateway: { auth: { token: "gateway-token-of-these-tests" }, shutdownSeconds: 5 },
+    agents: { defaults: { heartbeat: { every: "0m" } } },
+    hooks: {
+      enabled: true,
+      token: "hook-token-of-these-tests-here",
+      mappings: [{ id: "deploys", match: { path: "deploys" }, messageTemplate: "{{text}}" }],
+    },
+  };
+  writeFileSync(terminal.configFile, JSON.stringify(config), { mode: 0o600 });
+  ({ url, code } = await terminal.serve());
+});
+afterAll(async () => {
+  terminal.signals.emit("SIGTERM");
+  await code;
+  terminal.remove();
+});
+
+async function waits(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  terminal.out = "";
+  terminal.err = "";
+  const ended = await terminal.run("waits", ...args, "--url", url);
+  return { code: ended, out: terminal.out, err: terminal.err };
+}
+
+it("makes, lists, shows and cancels a wait", async () => {
+  expect(await waits()).toMatchObject({ code: 0, out: "No session waits.\n" });
+  const wish = ["--value", "deploy.id=7", "--within", "2h", "--session", "hook:release", "--note", "the deploy"];
+  const added = await waits("add", "--hook", "deploys", ...wish);
+  const id = /^wait_[0-9a-f]{24}/u.exec(added.out)![0];
+  expect(added.out).toContain("agent:main:hook:release\n    the deploy\n");
+  const listed = (await waits("list")).out.split("\n");
+  expect(listed[0]).toMatch(/^WAIT +SESSION +DEADLINE +FOR$/u);
+  expect(listed[1]).toMatch(new RegExp(`^${id} +agent:main:hook:release +\\S+Z +the deploy$`, "u"));
+  const shown = (await waits("show", id)).out;
+  expect(shown).toContain("    a call of deploys with deploy.id = 7 has not come yet.\n    The deadline is 2");
+  expect(JSON.parse((await waits("show", id, "--json")).out)).toMatchObject({ id, times: 1, seen: [] });
+  expect((await waits("cancel", id)).out).toBe(`Canceled: ${id}\n`);
+  const again = await waits("cancel", id);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining(`No wait "${id}" is open.`)]);
+});
+
+it("takes several events from a file", async () => {
+  const file = join(dirname(terminal.configFile), "wait.json");
+  writeFileSync(file, JSON.stringify({ none: [{ hook: "deploys" }], quietSeconds: 60, withinSeconds: 3_600 }));
+  const { out } = await waits("add", "--file", file);
+  expect(out).toContain("No a call of deploys since ");
+  await waits("cancel", out.split(" ")[0]!);
+});
+
+it.each([
+  [["--hook", "deploys"], "--within says how long"],
+  [["--hook", "deploys", "--within", "soon"], 'and not "soon"'],
+  [["--hook", "deploys", "--within", "1h", "--value", "7"], "deployment.id=7"],
+  [["--hook", "none", "--within", "1h"], 'there is no mapping "none"'],
+  [["--file", "/nowhere.json"], "cannot be read as JSON"],
+])("says what is wrong with %j", async (args, problem) => {
+  const refused = await waits("add", ...args);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(problem)]);
+});
