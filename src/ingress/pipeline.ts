@@ -126,7 +126,8 @@ export async function judgeVerified(
 
   const matched = waits && fulfil(ingress, active, waits, resolved);
   const fulfilment = matched && (await matched);
-  const missed = replaced(fulfilment) ?? filter(resolved);
+  const filtered = filter(resolved);
+  const missed = replaced(fulfilment) ?? filtered;
   let rendered = missed ?? render(ingress, active, verified, resolved);
   if (rendered instanceof Promise) rendered = await rendered;
   if (isRefusal(rendered)) return rendered;
