@@ -54,7 +54,7 @@ export class WaitClock {
   async endDue(): Promise<void> {
     const { ingress, book } = this.#options;
     const now = ingress.host.clock.now();
-    for (const known of [...book.all()]) {
+    for (const known of book.all()) {
       const { wait } = known;
       if (this.#stopped) return;
       const quiet = quietUntil(wait);
