@@ -2,8 +2,12 @@
 import { join } from "node:path";
 import { openDeliveredKeys, readDeliveredKeys } from "../auth/keys/delivered-keys.ts";
 import { SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
+import { StoreError } from "../storage/delivery-store.ts";
+import type { SenderKeys } from "../storage/shared-store.ts";
+import { ConfigFile } from "./config-file.ts";
 import { CliError } from "./errors.ts";
-import type { CliIo } from "./io.ts";
+import { type CliIo, warningsOnly } from "./io.ts";
+import { loadConfiguration } from "./load-configuration.ts";
 import type { LocationOptions } from "./file-locations.ts";
 
 export interface KeysOptions extends LocationOptions {
@@ -14,17 +18,19 @@ export interface KeysOptions extends LocationOptions {
 
 /** Lists the routes whose sender has delivered a key; prints or forgets the key of one. */
 export async function keys({ show, forget, json = false, ...options }: KeysOptions, io: CliIo): Promise<void> {
+  const url = await sharedStoreOf(options, io);
   const file = join(io.gateway.locate(options).stateDir, SENDER_KEYS_FILE);
   const print = (document: object, text: string): void => {
     io.out(json ? `${JSON.stringify(document, undefined, 2)}\n` : text);
   };
   if (forget !== undefined) {
-    await forgetKey(forget, { file, url: (await io.gateway.access(options)).url }, io);
+    if (url === undefined) await forgetKey(forget, { file, url: (await io.gateway.access(options)).url }, io);
+    else await forgetShared(forget, url);
     const later = "For an hour from its next start the gateway takes another one.";
     print({ route: forget, forgotten: true }, `The key of "${forget}" is forgotten. ${later}\n`);
     return;
   }
-  const delivered = await readDeliveredKeys(file);
+  const delivered = await (url === undefined ? readDeliveredKeys(file) : inStore(url, (kept) => kept.read()));
   if (show !== undefined) {
     const key = delivered.get(show);
     if (key === undefined) throw new CliError(`No key was delivered on the route "${show}".`);
@@ -34,6 +40,34 @@ export async function keys({ show, forget, json = false, ...options }: KeysOptio
   const routes = [...delivered.keys()];
   const text = routes.length === 0 ? "No sender has delivered a key.\n" : routes.map((route) => `${route}\n`).join("");
   print({ routes }, text);
+}
+
+/** The database of several gateways, which have their keys there; `undefined` without one. */
+async function sharedStoreOf(options: LocationOptions, io: CliIo): Promise<string | undefined> {
+  const { gateway } = io;
+  if (gateway.program !== "reveille" || !gateway.isConfigured(options)) return undefined;
+  const written = ConfigFile.read(gateway.locate(options).configFile).get(["hooks", "store", "several"]);
+  if (written !== true) return undefined;
+  const logger = warningsOnly(await io.createLogger());
+  const { signal } = new AbortController();
+  return (await loadConfiguration(options, { gateway, logger, signal })).active.config.store?.url;
+}
+
+async function inStore<Result>(url: string, use: (keys: SenderKeys) => Promise<Result>): Promise<Result> {
+  const { withSenderKeys } = await import("../storage/postgres/sender-keys.ts");
+  return withSenderKeys(url, use).catch((error: unknown) => {
+    throw error instanceof StoreError ? new CliError(error.message, { cause: error }) : error;
+  });
+}
+
+/** The gateways take it up within a second. */
+async function forgetShared(route: string, url: string): Promise<void> {
+  const isKnown = await inStore(url, async (kept) => {
+    const found = (await kept.read()).has(route);
+    if (found) await kept.remove(route);
+    return found;
+  });
+  if (!isKnown) throw new CliError(`No key was delivered on the route "${route}".`);
 }
 
 /** A running gateway has the keys in memory and would write them back. */

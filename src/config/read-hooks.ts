@@ -28,7 +28,7 @@ import { BUDGET_BYTES, milliseconds, PROBE_SECONDS, readBodyBytes, readTtlMs } f
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session.ts";
 import { setAside, type WorkingMappings } from "./set-aside.ts";
 import { closestKey, showNames, showValue } from "./show-value.ts";
-import { checkSeveral, readStore } from "./store.ts";
+import { readStore } from "./store.ts";
 import { readTokenHeader, readTokens } from "./token.ts";
 import { readTransforms, readTransformsDir } from "./transforms.ts";
 import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
@@ -231,7 +231,6 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   });
   const callbacks = readCallbacks(input.callbacks, sources, findings);
   checkCallbackSecret(callbacks, mappings, findings);
-  checkSeveral(config.store, mappings, findings);
   checkBudget(config.budget, "hooks.budget", findings);
   if (enabled && part.isValid("presets", "mappings")) presets.warnOfUnused();
   if (part.isValid("defaultSessionKey", "allowedSessionKeyPrefixes")) {

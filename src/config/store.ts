@@ -1,5 +1,4 @@
 import Type, { type Static } from "typebox";
-import type { AuthConfig } from "./auth/schema.ts";
 import type { Findings } from "./errors.ts";
 import { secret } from "./schema-parts.ts";
 import { readSecrets, type SecretSources } from "./secrets.ts";
@@ -50,20 +49,4 @@ export function readStore(
     return undefined;
   }
   return { url: found.value, several: input.several ?? false };
-}
-
-/** Refuses mappings of which several gateways do not have all: a key that a sender delivers, one of them keeps. */
-export function checkSeveral(
-  store: StoreConfig | undefined,
-  mappings: readonly { readonly where: string; readonly auth: AuthConfig | undefined }[],
-  findings: Findings,
-): void {
-  if (store?.several !== true) return;
-  for (const { where, auth } of mappings) {
-    if (auth === undefined || !("deliveredKey" in auth) || !auth.deliveredKey) continue;
-    findings.refuse(
-      `${where}.auth`,
-      "its sender delivers the key, which one gateway keeps; write the key as its secret, or leave out hooks.store.several",
-    );
-  }
 }

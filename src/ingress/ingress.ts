@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { CERTIFICATES_FILE, openCertificateFile } from "../auth/keys/certificate-file.ts";
-import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
+import { type OpenDeliveredKeys, openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { createRemoteKeys, REMOTE_KEY_BOUNDS } from "../auth/keys/remote-keys.ts";
 import { ConfigError, type ConfigIssue } from "../config/errors.ts";
 import type { HooksConfig } from "../config/hooks.ts";
@@ -43,7 +43,7 @@ export class Ingress {
     probes: new Probes(),
   };
   readonly #requestLog: RequestLog;
-  #keys: ActiveConfigOptions["keys"] | undefined;
+  #keys: OpenKeys | undefined;
   #running: Running | undefined;
   /** Of the store that is open. */
   #storeConfig: StoreConfig | undefined;
@@ -147,8 +147,7 @@ export class Ingress {
   ): Promise<void> {
     lead.stop();
     await waitClock.stop();
-    around?.lockout.stop();
-    around?.record.stop();
+    around?.stop();
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();
@@ -180,6 +179,7 @@ export class Ingress {
     const store = await this.#openStore(first.config);
     this.#storeConfig = first.config.store;
     try {
+      if (first.config.store?.several === true) await this.#keys?.deliveredKeys.share(store.shared!.senderKeys);
       const running = await this.#runOn(store, first);
       void store.shared?.replaced.then(() => this.#yield(running));
       return running;
@@ -201,13 +201,14 @@ export class Ingress {
       host: this.#host,
       active: () => this.#active ?? first,
       written: () => this.#reload.written,
+      refreshKeys: async () => this.#keys?.deliveredKeys.refresh(),
       withEdit: (edit, use) => this.#reload.withEdit(edit, use),
       shared: this.#shared,
       abandon: this.#abandon.signal,
     });
   }
 
-  async #openKeys(): Promise<ActiveConfigOptions["keys"]> {
+  async #openKeys(): Promise<OpenKeys> {
     const { clock, logger, paths } = this.#host;
     const certificateFile = await openCertificateFile(join(paths.stateDir, CERTIFICATES_FILE), logger);
     return {
@@ -261,6 +262,10 @@ export class Ingress {
     countRequest(this.#shared.measurements, facts, { mappings: active?.mappings, clock: this.#host.clock });
     this.#running?.hookWatch.saw(facts, active?.mappings);
   }
+}
+
+interface OpenKeys extends Pick<ActiveConfigOptions["keys"], "remoteKeys"> {
+  readonly deliveredKeys: OpenDeliveredKeys;
 }
 
 function isSameStore(one: StoreConfig | undefined, other: StoreConfig | undefined): boolean {

@@ -15,6 +15,7 @@ import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { type ApprovalOptions, Approvals } from "./approve.ts";
+import { Around } from "./around.ts";
 import { Chains } from "./chains.ts";
 import { type IngressContext, observe } from "./context.ts";
 import type { ConfigReload } from "./reload.ts";
@@ -28,8 +29,6 @@ import { ProbeOperations } from "./operations/probe.ts";
 import { QuarantineExpiry } from "./quarantine.ts";
 import { ProbeSchedule } from "./probe-schedule.ts";
 import { Retention } from "./operations/retention.ts";
-import { GatewayRecord } from "./gateway-record.ts";
-import { SharedLockout } from "./shared-lockout.ts";
 import { StatsOperations } from "./operations/stats.ts";
 import { WaitOperations } from "./operations/waits.ts";
 import { WaitBook } from "./waits/wait-book.ts";
@@ -65,7 +64,7 @@ export interface Running {
   readonly waitClock: WaitClock;
   readonly operations: Operations;
   /** What is done about other gateways on the store; absent where there are none. */
-  readonly around: { readonly lockout: SharedLockout; readonly record: GatewayRecord } | undefined;
+  readonly around: Around | undefined;
 }
 
 /** The parts that are there before the store is. */
@@ -81,6 +80,7 @@ export interface RunningOptions {
   readonly withEdit: ConfigReload["withEdit"];
   /** The `hooks` block in force, as it is written. */
   readonly written: () => unknown;
+  readonly refreshKeys: () => Promise<void>;
   readonly shared: SharedParts;
   /** Aborted at the shutdown's deadline. */
   readonly abandon: AbortSignal;
@@ -88,7 +88,7 @@ export interface RunningOptions {
 
 /** Recovers what an earlier process left in the store; nothing begins to run. */
 export async function openRunning(options: RunningOptions): Promise<Running> {
-  const { store, host, active, withEdit, written, shared, abandon } = options;
+  const { store, host, active, withEdit, written, refreshKeys, shared, abandon } = options;
   const { logger, clock } = host;
   const watch = new RunWatch();
   const notices = new OwnerNotices({
@@ -145,10 +145,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
   const isShared = store.shared !== undefined && active().config.store?.several === true;
   const around = isShared
-    ? {
-        lockout: new SharedLockout({ store: store.shared, lockout: () => active().lockout, logger }),
-        record: new GatewayRecord({ store: store.shared, written, key, logger }),
-      }
+    ? new Around({ store: store.shared, lockout: () => active().lockout, written, refreshKeys, key, logger })
     : undefined;
   const operations: Operations = {
     deliveries: new DeliveryOperations(operated),

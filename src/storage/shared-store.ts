@@ -2,7 +2,18 @@
 import type { RunState } from "../core/run.ts";
 import type { OpenRun } from "./open-run.ts";
 
+/** The keys that senders have delivered, by their routes. Each rejects with a `StoreError`. */
+export interface SenderKeys {
+  read(): Promise<ReadonlyMap<string, string>>;
+  /** Keeps the first key of a route; false when it has one. */
+  add(route: string, key: string): Promise<boolean>;
+  /** Does nothing when there is none. */
+  remove(route: string): Promise<void>;
+}
+
 export interface SharedStore {
+  /** Those that all gateways on the store have. */
+  readonly senderKeys: SenderKeys;
   /** Resolves when this gateway is the one that carries out the runs; it stays so until it is replaced. */
   readonly leading: Promise<void>;
   /** True once {@link leading} is resolved. */

@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import type { Clock, Logger } from "../../core/host.ts";
+import type { SenderKeys } from "../../storage/shared-store.ts";
 import type { DeliveredKeys } from "../verifier.ts";
 import { readBoundedFile, writePrivateFile } from "./private-file.ts";
 
@@ -21,6 +22,13 @@ export interface OpenDeliveredKeys extends DeliveredKeys {
   forget(route: string): Promise<boolean>;
   /** Routes that have a key. */
   routes(): readonly string[];
+  /**
+   * From now on the keys are those that all gateways on a store have. Those of the file move there; a route that has
+   * one there keeps that. Rejects with a `StoreError`, or when the file cannot be written.
+   */
+  share(keys: SenderKeys): Promise<void>;
+  /** Takes up what other gateways have accepted or forgotten. Rejects with a `StoreError`. */
+  refresh(): Promise<void>;
 }
 
 const WINDOW_MS = 3_600_000;
@@ -34,7 +42,7 @@ const OTHERS = 0o077;
 /**
  * Opens the keys that senders deliver in handshakes, which begins the window in which new ones are
  * accepted: the first of each route, of 8 to 1,024 visible ASCII characters, for at most 1,000 routes.
- * One process at a time. `accept` and `forget` reject when the file cannot be written, and nothing has
+ * One process at a time, or with {@link OpenDeliveredKeys.share} several gateways. `accept` and `forget` reject when the file cannot be written, and nothing has
  * changed then. Rejects for a damaged file.
  */
 export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<OpenDeliveredKeys> {
@@ -45,18 +53,28 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
   const pending = new Set<string>();
   /** Refusals that were logged: as many as routes and reasons. */
   const reported = new Set<string>();
-  let lastWrite: Promise<void> = Promise.resolve();
+  let place: SenderKeys = fileOfKeys(file, keys);
+  let last: Promise<unknown> = Promise.resolve();
 
-  /** One change after another, each in memory only once it is on disk. */
-  function change(apply: (keys: Map<string, string>) => void): Promise<void> {
-    const written = lastWrite.then(async () => {
-      const changed = new Map(keys);
-      apply(changed);
-      await writePrivateFile(file, textOf(changed));
-      apply(keys);
-    });
-    lastWrite = written.catch(() => undefined);
-    return written;
+  /** One change after another, each in memory only once it is durable. */
+  function inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    const changed = last.then(change);
+    last = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async function readAgain(): Promise<void> {
+    const found = await place.read();
+    for (const route of keys.keys()) if (!found.has(route)) keys.delete(route);
+    for (const [route, key] of found) keys.set(route, key);
+  }
+
+  /** False when another gateway has accepted one meanwhile. */
+  async function add(route: string, key: string): Promise<boolean> {
+    const isFirst = await place.add(route, key);
+    if (isFirst) keys.set(route, key);
+    else await readAgain();
+    return isFirst;
   }
 
   function refusal(route: string, key: string): string | undefined {
@@ -82,7 +100,7 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
       }
       pending.add(route);
       try {
-        await change((kept) => kept.set(route, key));
+        if (!(await inTurn(() => add(route, key)))) return false;
       } catch (error) {
         logger.error({ err: error, route }, "a delivered key could not be stored");
         throw error;
@@ -94,9 +112,35 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
     },
     async forget(route) {
       if (!keys.has(route)) return false;
-      await change((kept) => kept.delete(route));
+      await inTurn(async () => {
+        await place.remove(route);
+        keys.delete(route);
+      });
       logger.info({ route }, "a delivered key was forgotten");
       return true;
+    },
+    share: (shared) =>
+      inTurn(async () => {
+        for (const [route, key] of keys) await shared.add(route, key);
+        // Else one that is forgotten there would come back with the next start.
+        if (keys.size > 0) await writePrivateFile(file, textOf(new Map()));
+        place = shared;
+        await readAgain();
+      }),
+    refresh: () => inTurn(readAgain),
+  };
+}
+
+/** Writes the file as a whole; `keys` is what it has. */
+function fileOfKeys(file: string, keys: ReadonlyMap<string, string>): SenderKeys {
+  return {
+    read: async () => keys,
+    async add(route, key) {
+      await writePrivateFile(file, textOf(new Map(keys).set(route, key)));
+      return true;
+    },
+    async remove(route) {
+      await writePrivateFile(file, textOf(new Map([...keys].filter(([each]) => each !== route))));
     },
   };
 }

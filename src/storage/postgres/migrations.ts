@@ -244,6 +244,9 @@ const waits: readonly string[] = [
   `INSERT INTO reveille.wait_changes VALUES (true, 0)`,
 ];
 
+/** What senders have delivered in handshakes. */
+const senderKeys: readonly string[] = [`CREATE TABLE reveille.sender_keys (route text PRIMARY KEY, key text NOT NULL)`];
+
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,
@@ -252,4 +255,5 @@ export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0005-embedded-state": embeddedState,
   "0006-failures": failures,
   "0007-gateways": gateways,
+  "0008-sender-keys": senderKeys,
 };

@@ -1,6 +1,6 @@
 import { staleWaits } from "../delivery-store.ts";
 import type { AcceptOutcome } from "../new-delivery.ts";
-import type { ChangedRun, Failures, GatewayFacts, OtherGateway, SharedStore } from "../shared-store.ts";
+import type { ChangedRun, Failures, GatewayFacts, OtherGateway, SenderKeys, SharedStore } from "../shared-store.ts";
 import { announce } from "./announced-gateways.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import type { Writer } from "./engine/writer.ts";
@@ -8,6 +8,7 @@ import { acceptAndLeave, acceptAndTake } from "./operations/accept.ts";
 import { take } from "./operations/arrivals.ts";
 import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
+import { senderKeysIn } from "./sender-keys.ts";
 import { ToldFailures } from "./told-failures.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
@@ -16,6 +17,7 @@ const LOOK_MS = 1_000;
 
 /** Which of the gateways on a database carries out the runs, and how it gets to know those that others accept. */
 export class Succession implements SharedStore {
+  readonly senderKeys: SenderKeys;
   readonly #database: PostgresDatabase;
   readonly #writer: Writer;
   readonly #failures: ToldFailures;
@@ -28,6 +30,7 @@ export class Succession implements SharedStore {
 
   constructor(database: PostgresDatabase) {
     const { writer } = database;
+    this.senderKeys = senderKeysIn(database);
     this.#database = database;
     this.#writer = writer;
     this.#failures = new ToldFailures(database);

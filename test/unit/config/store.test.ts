@@ -19,20 +19,6 @@ describe("hooks.store", () => {
     },
   );
 
-  it("refuses several gateways where a sender delivers a key, which one of them keeps", () => {
-    const url = "postgresql://reveille@db.example.com/reveille";
-    const keyed = { id: "pages", preset: "notion", messageTemplate: "m" };
-    const refused = (store: object, mapping: object) =>
-      refusalsOf({ store: { url, ...store }, mappings: [{ ...keyed, ...mapping }] }).filter((line) =>
-        line.includes("several"),
-      );
-    expect(refused({ several: true }, {})).toEqual([
-      expect.stringMatching(/^hooks\.mappings\[0\]\.auth: its sender delivers the key, which one gateway keeps;/u),
-    ]);
-    expect(refused({}, {})).toEqual([]);
-    expect(refused({ several: true }, { secret: "the-secret-of-the-sender" })).toEqual([]);
-  });
-
   it("refuses a variable that is not set, and a key it does not know", () => {
     expect(refusalsOf({ store: { url: { env: "NO_SUCH_DATABASE" } } })).toEqual([
       "hooks.store.url: the environment variable NO_SUCH_DATABASE is not set",
