@@ -44,6 +44,19 @@ describe("the actions of the console", () => {
     await opened.expectUnbroken();
   });
 
+  it("show why a session still waits, and cancel its wait", async () => {
+    const { page } = opened;
+    const correlation = { path: "amount", equals: "7" };
+    await opened.addWait({ hook: "large", correlation, note: "the large one", withinSeconds: 3_600 });
+    await opened.show("waits");
+    const row = page.getByRole("row", { name: /the large one/u });
+    await row.getByText("a call of large with amount = 7 has not come yet.").waitFor();
+    await row.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("No session waits.").waitFor();
+    expect(await (await readApi(opened.gateway, "waits")).json()).toEqual({ waits: [] });
+    await opened.expectUnbroken();
+  });
+
   it("replay what is selected, after a count, and show that it is done", async () => {
     const { page } = opened;
     for (let id = 1; id <= 3; id++) await opened.call("build", { id, text: "again" });

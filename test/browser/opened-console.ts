@@ -97,6 +97,13 @@ export class OpenedConsole implements AsyncDisposable {
     expect((await fetch(`${this.gateway.url}/hooks/github`, init)).status).toBe(200);
   }
 
+  /** Adds a wait of the main session. */
+  async addWait(wait: object): Promise<void> {
+    const headers = { authorization: `Bearer ${baseConfig.gateway.auth.token}`, "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(wait) };
+    expect((await fetch(`${this.gateway.url}/api/v1/waits`, init)).status).toBe(201);
+  }
+
   async show(fragment: string): Promise<void> {
     await this.page.goto(`${this.gateway.url}/console/#/${fragment}`);
   }

@@ -9,6 +9,7 @@ beforeAll(async () => {
   id = await opened.call("build", { id: HOSTILE, text: HOSTILE, [HOSTILE]: HOSTILE });
   await opened.call("large", { amount: 1 });
   await opened.call("wake", { text: HOSTILE, mode: "next-heartbeat" });
+  await opened.addWait({ hook: "large", note: HOSTILE, withinSeconds: 86_400 });
 });
 
 afterAll(async () => {
@@ -42,6 +43,7 @@ describe("the pages of the console", () => {
     for (const [fragment, heading] of [
       ["hooks", "Senders and mappings"],
       ["outbox", "Outbox"],
+      ["waits", "Waits"],
       ["", "Overview"],
       [`deliveries/${encodeURIComponent(HOSTILE)}`, "Delivery"],
     ] as const) {
@@ -72,6 +74,7 @@ describe("the pages of the console", () => {
       "hooks",
       "sessions",
       "outbox",
+      "waits",
     ]) {
       await opened.show(fragment);
       await page.locator("h1").waitFor();

@@ -12,6 +12,7 @@ import { BacktestPage } from "./pages/backtest.tsx";
 import { PlaygroundPage } from "./pages/preview.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { OutboxPage, SessionPage, SessionsPage } from "./pages/sessions.tsx";
+import { WaitsPage } from "./pages/waits.tsx";
 import { SignIn, takeLink } from "./sign-in.tsx";
 
 const PAGES: readonly (readonly [page: string, title: string])[] = [
@@ -21,6 +22,7 @@ const PAGES: readonly (readonly [page: string, title: string])[] = [
   ["backtest", "Backtest"],
   ["hooks", "Senders and mappings"],
   ["sessions", "Sessions"],
+  ["waits", "Waits"],
   ["approvals", "Approvals"],
   ["outbox", "Outbox"],
 ];
@@ -46,6 +48,7 @@ function Page(): JSX.Element {
   if (page === "hooks") return <HooksPage />;
   if (page === "sessions" && key !== "") return <SessionPage key={key} sessionKey={key} />;
   if (page === "sessions") return <SessionsPage />;
+  if (page === "waits") return <WaitsPage />;
   if (page === "approvals") return <ApprovalsPage />;
   if (page === "outbox") return <OutboxPage />;
   return <OverviewPage />;
