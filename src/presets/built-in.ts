@@ -44,6 +44,7 @@ import { line } from "./senders/line.ts";
 import { linear } from "./senders/linear/linear.ts";
 import { mailgun } from "./senders/mailgun.ts";
 import { mailgunInbound } from "./senders/mailgun-inbound.ts";
+import { mcpEvents } from "./senders/mcp-events.ts";
 import { meta } from "./senders/meta/meta.ts";
 import { microsoftGraph } from "./senders/microsoft-graph.ts";
 import { microsoftTeams } from "./senders/microsoft-teams.ts";
@@ -127,6 +128,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   linear,
   mailgun,
   mailgunInbound,
+  mcpEvents,
   meta,
   microsoftGraph,
   microsoftTeams,

@@ -29,6 +29,8 @@ export interface SecretSources {
 
 /** 40 digits: more than anyone can guess, and as many as the strictest sender takes. */
 const SECRET_BYTES = 20;
+/** Standard Webhooks takes 24 to 64. */
+const WHSEC_BYTES = 32;
 
 /** `undefined` for a sender without one. Rejects with a {@link CliError} when the sender makes it and it is not given. */
 export async function makeSecret(
@@ -49,8 +51,10 @@ export async function makeSecret(
 }
 
 function madeSecret(preset: Preset): string {
+  const { scheme, keyEncoding } = preset.auth({});
+  if (keyEncoding === "whsec") return `whsec_${randomBytes(WHSEC_BYTES).toString("base64")}`;
   const made = randomBytes(SECRET_BYTES).toString("hex");
-  return preset.auth({}).scheme === "basic" ? `reveille:${made}` : made;
+  return scheme === "basic" ? `reveille:${made}` : made;
 }
 
 /** A secret that is known, in a file of its own. */
