@@ -24,6 +24,7 @@ export interface DoctorFinding {
     | "models"
     | "programs of agents"
     | "senders"
+    | "subscriptions"
     | "transforms";
   readonly message: string;
   /** An isolation of transforms: the thing that a transform cannot do, and the means that prevent it. */
@@ -72,8 +73,17 @@ export async function gatewayFindings(
     ...problems,
     ...issues,
     ...(await publicUrlFindings(access, status)),
+    ...subscriptionFindings(status),
     ...(await countFindings(access)),
   ];
+}
+
+function subscriptionFindings(status: RunningStatus | undefined): readonly DoctorFinding[] {
+  return (status?.subscriptions ?? []).map(({ name, server, event, mode, state, problem }) => {
+    const what = `${name} (${event} of ${server})`;
+    if (state === "active") return finding("subscriptions", "ok", `${what} is active by ${mode}`);
+    return finding("subscriptions", state === "waiting" ? "warning" : "problem", `${what} is ${state}: ${problem}`);
+  });
 }
 
 /** Calls the public URL with a question that the running gateway alone can answer. */

@@ -18,6 +18,15 @@ export interface RunningStatus {
   readonly freeDiskBytes: number | null;
   /** Absent from a gateway that starts no tool. */
   readonly exposed?: { readonly via: string; readonly url: string | null; readonly problem: string | null } | null;
+  /** Absent from a gateway that subscribes to nothing. */
+  readonly subscriptions?: readonly {
+    readonly name: string;
+    readonly server: string;
+    readonly event: string;
+    readonly mode: string | null;
+    readonly state: string;
+    readonly problem: string | null;
+  }[];
 }
 
 const STATUS_TIMEOUT_MS = 5_000;

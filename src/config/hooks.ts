@@ -34,6 +34,7 @@ import {
 } from "./schema-parts.ts";
 import { ACCEPT_ALL_THREE, type ExposureRow } from "./rule-of-two.ts";
 import { type StoreConfig, StoreSchema } from "./store.ts";
+import { type SubscriptionConfig, SubscriptionsSchema } from "./subscriptions.ts";
 import { TOKEN_HEADER } from "./token.ts";
 import { TRANSFORMS_DIR, type TransformsConfig, TransformsSchema } from "./transforms.ts";
 import { type WaitsConfig, WaitsSchema } from "./waits.ts";
@@ -178,6 +179,7 @@ export const HooksSchema = Type.Object(
       [],
     ),
     senders: Type.Optional(SendersSchema),
+    subscriptions: Type.Optional(SubscriptionsSchema),
     mappings: withDefault(
       Type.Array(MappingSchema, {
         maxItems: 100_000,
@@ -273,6 +275,8 @@ export interface HooksConfig {
   readonly retention: RetentionConfig;
   /** Names of enabled presets, in order. */
   readonly presets: readonly string[];
+  /** Events of MCP servers that this gateway subscribes to. */
+  readonly subscriptions: readonly SubscriptionConfig[];
   /** The reason why every call is answered 503: a plugin that may deny calls is missing. Absent: calls are taken. */
   readonly closed?: string | undefined;
   /** The own ones in their order, then one for each enabled preset and one for each named sender. */

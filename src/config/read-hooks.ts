@@ -1,4 +1,5 @@
 import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../core/host.ts";
+import { readAllowedAgentIds } from "./allowed-agents.ts";
 import { auditHooks } from "./audit.ts";
 import { checkBudget, readBudget } from "./budget.ts";
 import { checkCallbackSecret, readCallbacks } from "./callbacks.ts";
@@ -12,7 +13,7 @@ import { readLockout } from "./lockout.ts";
 import { readExposures } from "./mapping/exposures.ts";
 import { normalizeMapping } from "./mapping/normalize.ts";
 import { readMappings } from "./mapping/read.ts";
-import { checkInstructions, checkReferences, isKnownAgent } from "./mapping/rules.ts";
+import { checkInstructions, checkReferences } from "./mapping/rules.ts";
 import { checkWhen } from "./mapping/run-rules.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
 import { closedBy, type KeptPresets, leaveOutMissing, missingLines, type MissingPresets } from "./missing-presets.ts";
@@ -29,6 +30,7 @@ import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./sess
 import { setAside, type WorkingMappings } from "./set-aside.ts";
 import { closestKey, showNames, showValue } from "./show-value.ts";
 import { readStore } from "./store.ts";
+import { readSubscriptions, type SubscriptionContext } from "./subscriptions.ts";
 import { readTokenHeader, readTokens } from "./token.ts";
 import { readTransforms, readTransformsDir } from "./transforms.ts";
 import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
@@ -208,6 +210,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     store: readStore(input.store, enabled ? context : undefined, findings),
     retention: readRetention(input.retention ?? {}, findings),
     presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),
+    subscriptions: [],
     mappings: [],
   };
   const sources = enabled ? { ...context, tokens: config.tokens } : undefined;
@@ -239,11 +242,25 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   if (part.isValid("allowedSessionKeyPrefixes")) {
     checkTemplatedKeys(effective, config.allowedSessionKeyPrefixes, findings);
   }
-  const complete = { ...config, mappings, callbacks, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
+  const complete = {
+    ...config,
+    mappings,
+    callbacks,
+    publicUrl: readPublicUrl(input.publicUrl, config.path, findings),
+    subscriptions:
+      sources === undefined || !part.isValid("mappings", "senders")
+        ? []
+        : readSubscriptions(input.subscriptions, subscriptionContext(mappings, context), findings),
+  };
   if (enabled && part.isValid("publicUrl")) checkPublicUrl(complete, findings);
   if (!enabled) return complete;
   checkAgainstGateway(complete, part.refusedMappings, context, findings);
   return { ...complete, exposures: readExposures(complete, context, findings) };
+}
+
+function subscriptionContext(mappings: readonly MappingConfig[], context: HooksContext): SubscriptionContext {
+  const { gateway, working } = context;
+  return { sources: context, mappings, isHeld: gateway.holdsSubscriptions === true, setsAside: working !== undefined };
 }
 
 /** Checks the agents, models and channels of the block by those of the gateway. */
@@ -272,26 +289,4 @@ function readPresets(written: readonly string[], known: readonly string[] | unde
     findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; ${hint}`);
   }
   return [...new Set(names)];
-}
-
-/**
- * Reads `hooks.allowedAgentIds` (specification 2.1): `undefined` for any agent, empty for none. Ids
- * get the catalog's spelling; an unknown one is kept with a warning. Without a catalog they stay unchanged.
- */
-function readAllowedAgentIds(
-  written: readonly string[] | undefined,
-  agents: AgentCatalog | undefined,
-  findings: Findings,
-): ReadonlySet<string> | undefined {
-  if (written === undefined) return undefined;
-  const allowed = new Set<string>();
-  for (const [at, entry] of written.entries()) {
-    const id = entry.trim();
-    if (id === "*") return undefined;
-    if (id === "") continue;
-    const isKnown = agents === undefined || isKnownAgent(agents, id);
-    if (!isKnown) findings.warn(`hooks.allowedAgentIds[${at}]`, `no agent is called ${showValue(id)}`);
-    allowed.add(agents !== undefined && isKnown ? agents.resolve(id).id : id);
-  }
-  return allowed;
 }

@@ -77,8 +77,9 @@ export interface GatewayFacts {
   readonly loopbackOnly: boolean;
   /** Addresses and CIDR blocks whose forwarded headers are believed. */
   readonly trustedProxies: readonly string[];
-  /** True when a system event can be the owner's own message; see {@link SystemEvent.owner}. */
+  /** True when a system event can be the owner's own message ({@link SystemEvent.owner}); when it subscribes to events. */
   readonly takesOwnerMessages?: boolean;
+  readonly holdsSubscriptions?: boolean;
   /** The keys of agents that may do everything in a run of a hook. */
   readonly unrestrictedAgents?: readonly string[];
 }

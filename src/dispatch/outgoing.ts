@@ -37,9 +37,11 @@ export function compileOutgoing(config: HooksConfig, sources: OutgoingSources): 
   return (mappingId) => (mappingId === null ? general : (rules.get(mappingId) ?? general));
 }
 
-function secretsOf({ tokens, callbacks, mappings }: HooksConfig, sources: OutgoingSources): string[] {
+function secretsOf({ tokens, callbacks, mappings, subscriptions }: HooksConfig, sources: OutgoingSources): string[] {
   const ofMappings = mappings.flatMap((mapping) => [...senderSecrets(mapping), ...settingSecrets(mapping, sources)]);
-  const all = [...sources.gatewaySecrets, ...tokens, ...(callbacks ? [callbacks.secret] : []), ...ofMappings];
+  const ofServers = subscriptions.flatMap(({ token }) => token ?? []);
+  const own = [...tokens, ...(callbacks ? [callbacks.secret] : [])];
+  const all = [...sources.gatewaySecrets, ...own, ...ofServers, ...ofMappings];
   return [...new Set(all.flatMap(withoutPrefix))];
 }
 

@@ -33,6 +33,7 @@ import { StatsOperations } from "./operations/stats.ts";
 import { WaitOperations } from "./operations/waits.ts";
 import { WaitBook } from "./waits/wait-book.ts";
 import { WaitClock } from "./waits/wait-clock.ts";
+import { SubscriptionOperations } from "./operations/subscriptions.ts";
 
 /** From this many requests in flight, accepting goes before dispatching. */
 const BUSY_FROM = 16;
@@ -49,6 +50,7 @@ export interface Operations {
   readonly stats: StatsOperations;
   readonly probes: ProbeOperations;
   readonly waits: WaitOperations;
+  readonly subscriptions: SubscriptionOperations;
   /** For what a host does besides: the owner gets one notice for each outage. */
   readonly outages: Pick<Outages, "failed" | "works">;
 }
@@ -155,6 +157,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     stats: new StatsOperations(operated),
     probes,
     waits: new WaitOperations({ ingress: context, book: waits, active }),
+    subscriptions: new SubscriptionOperations(operated),
     outages,
   };
   return { context, lead, retention, hookWatch, probing, quarantine, waitClock, operations, around };

@@ -32,6 +32,8 @@ export interface WebhookIngressOptions {
 export interface DeliveryReader {
   list(query: DeliveryQuery): Promise<DeliveryPage>;
   get(deliveryId: string): Promise<DeliveryDetail | undefined>;
+  /** The stored body, exactly as received; `undefined` when it is not kept. */
+  body(deliveryId: string): Promise<Uint8Array | undefined>;
 }
 
 const hooksOf = new WeakMap<GatewayHost, IngressHooks>();
@@ -138,6 +140,7 @@ export class WebhookIngress implements GatewayPlugin {
     return {
       list: async (query) => ingress.store.list(query),
       get: async (deliveryId) => ingress.store.get(deliveryId),
+      body: async (deliveryId) => ingress.store.body(deliveryId),
     };
   }
 

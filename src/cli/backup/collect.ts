@@ -1,6 +1,7 @@
 /** The files that a backup holds besides the database. */
 import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { EventRecords } from "../../hosts/embedded/subscriptions/events/event-records.ts";
 import { SubscriptionRecords } from "../../hosts/embedded/subscriptions/records.ts";
 import { ConfigFile } from "../config-file.ts";
 import { CliError } from "../errors.ts";
@@ -48,9 +49,11 @@ export function collectFiles({ configFile, stateDir }: FileLocations, withSecret
   const subscriptions = new SubscriptionRecords(stateDir);
   for (const record of subscriptions.all()) {
     const path = subscriptions.fileOf(record);
-    files.addIfThere(`state/${relative(stateDir, path).split(sep).join("/")}`, path);
+    files.addIfThere(stateName(stateDir, path), path);
     missing.push({ path: `the credentials of ${record.sender}`, from: record.credentials });
   }
+  const events = new EventRecords(stateDir);
+  for (const path of events.all().map(({ name }) => events.fileOf(name))) files.add(stateName(stateDir, path), path);
   if (withSecrets) files.addIfThere("state/gateway.key", join(stateDir, "gateway.key"));
   return { files: files.all, leftOut: [...leftOut, ...missing], isOnPostgres: hasStore(written) };
 }
@@ -92,6 +95,10 @@ function filesIn(folder: string): string[] {
     const path = join(folder, entry.name);
     return entry.isDirectory() ? filesIn(path) : entry.isFile() ? [path] : [];
   });
+}
+
+function stateName(stateDir: string, path: string): string {
+  return `state/${relative(stateDir, path).split(sep).join("/")}`;
 }
 
 function nameIn(configDir: string, path: string): string {

@@ -2,6 +2,7 @@ import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/ho
 import type { HostStoreOptions } from "../shared/open-store.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
+import type { EventTimings } from "./subscriptions/events/event-subscription.ts";
 import type { ToolTimings } from "./tunnel/public-address.ts";
 
 /** What the program that embeds a gateway chooses. */
@@ -24,6 +25,8 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly onHooksUrl?: ((url: string) => void) | undefined;
   /** Of the restarts of that tool; the defaults are in `tunnel/public-address.ts`. */
   readonly toolTimings?: Partial<ToolTimings> | undefined;
+  /** Of subscriptions to events; the defaults are in `subscriptions/events/event-subscription.ts`. */
+  readonly eventTimings?: Partial<EventTimings> | undefined;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
   readonly env?: Environment;
   /**

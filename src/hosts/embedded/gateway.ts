@@ -21,7 +21,7 @@ import { MetricsRoute } from "./server/metrics-route.ts";
 import { GatewayServer, localUrl } from "./server.ts";
 import type { TraceExport } from "../../telemetry/traces.ts";
 import { GatewayStatus } from "./status.ts";
-import { SubscriptionRenewal } from "./subscriptions/renewal.ts";
+import { Subscriptions } from "./subscriptions/subscriptions.ts";
 import { hooksPathOf, hooksUrlOf } from "./config/snapshot.ts";
 import { PublicAddress } from "./tunnel/public-address.ts";
 import { CONSOLE_PATH, RoutingTable } from "./server/routing-table.ts";
@@ -35,7 +35,7 @@ interface OpenGateway {
   server?: GatewayServer;
   watch?: ConfigWatch;
   traces?: Pick<TraceExport, "close">;
-  renewal?: SubscriptionRenewal;
+  subscriptions?: Subscriptions;
 }
 
 const systemClock: Clock = { now: () => Date.now() };
@@ -133,6 +133,7 @@ export class EmbeddedGateway {
 
   async #start(): Promise<void> {
     const { configFile, stateDir, acceptLoss, compact, onUpdate, print, strict = false } = this.#options;
+    const common = { stateDir, clock: this.#clock, logger: this.#logger };
     const { plugins: pluginsConfig } = this.#config.current;
     const loaded = await loadPlugins(pluginsConfig, {
       logger: this.#logger,
@@ -141,13 +142,11 @@ export class EmbeddedGateway {
     });
     const parts = await openGatewayParts({
       config: () => this.#config.current,
-      stateDir,
       acceptLoss,
       compact,
       onUpdate,
       print,
-      clock: this.#clock,
-      logger: this.#logger,
+      ...common,
       decide: (id, decision) => ingress.operations().deliveries[decision](id),
     });
     this.#open.parts = parts;
@@ -156,14 +155,22 @@ export class EmbeddedGateway {
       takeDatabase: parts.takeDatabase,
       strict,
     });
+    const hooksUrl = (): string | undefined => hooksUrlOf(this.#config.current, this.#publicAddress.state?.url);
+    const subscriptions = new Subscriptions({
+      ...common,
+      ingress: () => ingress,
+      hooksUrl: () => hooksUrl() ?? (this.#publicAddress.state && null),
+      ownUrl: () => `${this.url}${hooksPathOf(this.#config.current)}`,
+      options: this.#options,
+    });
+    this.#open.subscriptions = subscriptions;
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,
-      given: [this.#events, ...(await this.#openTraces(ingress)), ...(this.#options.plugins ?? [])],
+      given: [this.#events, ...subscriptions.plugins, ...(await this.#givenPlugins(ingress))],
       strict,
       publicApi,
-      clock: this.#clock,
-      logger: this.#logger,
+      ...common,
       drainTimeoutMs: () => this.#config.current.gateway.shutdownMs,
     });
     this.#open.plugins = plugins;
@@ -172,13 +179,12 @@ export class EmbeddedGateway {
     const status = new GatewayStatus({
       ...parts,
       tryDeliveries: () => ingress.tryStore(),
-      stateDir,
       differing: () => ingress.differing.length,
       refusal: () => this.#config.refusal,
       publicAddress: this.#publicAddress,
-      hooksUrl: () => hooksUrlOf(this.#config.current, this.#publicAddress.state?.url),
-      clock: this.#clock,
-      logger: this.#logger,
+      hooksUrl,
+      subscriptions: () => subscriptions.states,
+      ...common,
     });
     const sources = { ...parts, operations: () => ingress.operations(), clock: this.#clock };
     const endpoints = gatewayEndpoints(sources, status);
@@ -187,8 +193,7 @@ export class EmbeddedGateway {
       guard: this.#guard,
       endpoints,
       events: this.#events,
-      clock: this.#clock,
-      logger: this.#logger,
+      ...common,
     });
     const own = { config: this.#config.current, clock: this.#clock };
     this.#api = new GatewayApi({
@@ -199,20 +204,13 @@ export class EmbeddedGateway {
       mcp: new McpRoute({ ...own, sources, logger: this.#logger }),
     });
     parts.start(ingress.leading);
-    this.#open.renewal = new SubscriptionRenewal({
-      stateDir,
-      clock: this.#clock,
-      logger: this.#logger,
-      env: this.#options.env ?? process.env,
-      outages: () => ingress.operations().outages,
-    });
-    this.#open.renewal.start();
     const { host, port } = this.#config.current.gateway;
     const routes = new RoutingTable();
     this.#fill(routes, plugins.current);
     this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
     this.#logger.info({ url: this.url }, "listening");
     this.#expose(routes);
+    subscriptions.start();
     this.#open.watch = await watchConfigFile(configFile, () => void this.#reloadIfChanged(), {
       onError: (error) => {
         this.#logger.error({ err: error }, "the configuration file can no longer be watched");
@@ -222,14 +220,15 @@ export class EmbeddedGateway {
     await this.#reloadIfChanged();
   }
 
-  /** The library of the export is loaded only where it is configured. */
-  async #openTraces(ingress: publicApi.WebhookIngress): Promise<readonly GatewayPlugin[]> {
+  /** The library of the export of traces is loaded only where it is configured. */
+  async #givenPlugins(ingress: publicApi.WebhookIngress): Promise<readonly GatewayPlugin[]> {
+    const { plugins = [] } = this.#options;
     const { otlp } = this.#config.current.telemetry;
-    if (otlp === undefined) return [];
+    if (otlp === undefined) return plugins;
     const { TraceExport } = await import("../../telemetry/traces.ts");
     const traces = new TraceExport({ ...otlp, deliveries: () => ingress.deliveries(), logger: this.#logger });
     this.#open.traces = traces;
-    return [traces];
+    return [traces, ...plugins];
   }
 
   async #reloadIfChanged(): Promise<void> {
@@ -256,6 +255,7 @@ export class EmbeddedGateway {
         this.#fill(routes, inForce);
         server.use(routes);
         this.#expose(routes);
+        this.#open.subscriptions?.configure();
       },
     });
   }
@@ -275,7 +275,7 @@ export class EmbeddedGateway {
   }
 
   async #stop(): Promise<void> {
-    const { parts, plugins, server, watch, traces, renewal } = this.#open;
+    const { parts, plugins, server, watch, traces, subscriptions } = this.#open;
     const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
@@ -283,7 +283,7 @@ export class EmbeddedGateway {
     parts?.approvals.stop();
     this.#events.close();
     await watch?.close();
-    await renewal?.stop();
+    await subscriptions?.stop();
     await untilPluginsEnd(this.#reloading, leftMs(), this.#logger);
     if (plugins !== undefined) {
       await untilPluginsEnd(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS, this.#logger);

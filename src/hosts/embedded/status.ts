@@ -4,6 +4,7 @@ import type { Clock, Logger } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { StateStore } from "./state/state-store.ts";
 import type { ConfigRefusal } from "./config/reload.ts";
+import type { SubscriptionState } from "./subscriptions/events/event-subscription.ts";
 import type { PublicAddress } from "./tunnel/public-address.ts";
 
 /** A reason why the gateway is not ready, or not as its owner wants it. */
@@ -26,6 +27,7 @@ export interface GatewayStatusSources {
   readonly publicAddress: Pick<PublicAddress, "state" | "ask">;
   /** The public URL of the hooks and their prefix; `undefined`: there is none. */
   readonly hooksUrl: () => string | undefined;
+  readonly subscriptions: () => readonly SubscriptionState[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -81,6 +83,7 @@ export class GatewayStatus {
       refused: refusal === undefined ? null : { at: isoTime(refusal.at), issues: refusal.issues },
       hooksUrl: this.#sources.hooksUrl() ?? null,
       exposed: this.#sources.publicAddress.state ?? null,
+      subscriptions: this.#sources.subscriptions(),
       freeDiskBytes: (await this.#freeBytes()) ?? null,
       databaseBytes: (await this.#databaseBytes()) ?? null,
     };

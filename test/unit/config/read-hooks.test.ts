@@ -34,6 +34,7 @@ const DEFAULTS: HooksConfig = {
   maxQueuedRuns: 100_000,
   maxFanOut: 200,
   idempotencyTtlMs: 86_400_000,
+  subscriptions: [],
   lockout: { failures: 20, windowMs: 60_000, lockMs: 60_000, maxClients: 10_000 },
   allowedAgentIds: undefined,
   requireAllowedAgent: false,

@@ -55,6 +55,7 @@ function gatewayFacts(config: GatewayConfig): GatewayFacts {
     loopbackOnly: gateway.loopbackOnly && gateway.expose === undefined,
     trustedProxies: gateway.trustedProxies,
     takesOwnerMessages: true,
+    holdsSubscriptions: true,
     unrestrictedAgents: agents.list.flatMap(({ permissions, allowUntrusted }, at) =>
       permissions === "all" && allowUntrusted ? [`agents.list[${at}].permissions`] : [],
     ),

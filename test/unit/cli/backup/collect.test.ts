@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Collected, collectFiles } from "../../../../src/cli/backup/collect.ts";
 import { targetOf } from "../../../../src/cli/backup/manifest.ts";
+import { EventRecords } from "../../../../src/hosts/embedded/subscriptions/events/event-records.ts";
 import { SubscriptionRecords } from "../../../../src/hosts/embedded/subscriptions/records.ts";
 
 let folder: string;
@@ -99,4 +100,15 @@ it("takes what is registered at senders, and names the credentials that a renewa
 it("says that deliveries in PostgreSQL are elsewhere", () => {
   expect(collect({ hooks: { store: { url: "postgres://db/x" } } }, false).isOnPostgres).toBe(true);
   expect(collect({ hooks: {} }, false).isOnPostgres).toBe(false);
+});
+
+it("takes how far subscriptions to events have come, and they go back to their places", () => {
+  const stateDir = join(folder, "conf/state");
+  const records = new EventRecords(stateDir);
+  const record = { name: "incidents", server: "https://mcp.example.com/mcp", event: "incident.created", arguments: {} };
+  records.save({ ...record, callback: "", id: "", cursor: "c7" });
+  const name = `state/subscriptions/events/${basename(records.fileOf("incidents"))}`;
+  expect(names(collect({}, false))).toContain(name);
+  const locations = { configFile: join(folder, "conf/own.json5"), stateDir };
+  expect(targetOf(name, locations)).toEqual({ root: "state", path: name.slice("state/".length) });
 });
