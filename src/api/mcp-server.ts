@@ -12,6 +12,7 @@ import { parsePayload } from "../http/parse-payload.ts";
 import { readBody } from "../http/read-body.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { sendError } from "./errors.ts";
+import { EVENT_CAPABILITIES, type EventMethods, McpMethodError } from "./mcp-events.ts";
 import { isForClient, type McpScope, type McpTool } from "./mcp-tools.ts";
 
 const MAX_BODY_BYTES = 524_288;
@@ -23,6 +24,7 @@ const INSTRUCTIONS =
 
 export interface McpServerOptions {
   readonly tools: readonly McpTool[];
+  readonly events: EventMethods;
   readonly logger: Logger;
 }
 
@@ -83,9 +85,13 @@ export class McpEndpoint {
     }
   }
 
-  #serverFor(scope: McpScope, { McpServer, fromJsonSchema }: typeof McpLibrary): McpLibrary.McpServer {
-    const { tools, logger } = this.#options;
-    const server = new McpServer({ name: "reveille", version: packageJson.version }, { instructions: INSTRUCTIONS });
+  #serverFor(scope: McpScope, library: typeof McpLibrary): McpLibrary.McpServer {
+    const { McpServer, fromJsonSchema } = library;
+    const { tools, events, logger } = this.#options;
+    const capabilities = events.isOffered ? { capabilities: EVENT_CAPABILITIES } : {};
+    const identity = { name: "reveille", version: packageJson.version };
+    const server = new McpServer(identity, { instructions: INSTRUCTIONS, ...capabilities });
+    if (events.isOffered) server.server.fallbackRequestHandler = (request) => this.#callEvents(request, scope, library);
     for (const { name, description, scope: needed, input, call } of tools) {
       if (needed === "write" && scope !== "write") continue;
       const inputSchema = fromJsonSchema<never>(JSON.parse(JSON.stringify(input)) as object, VALIDATOR);
@@ -103,6 +109,20 @@ export class McpEndpoint {
       });
     }
     return server;
+  }
+
+  async #callEvents(
+    { method, params = {} }: { readonly method: string; readonly params?: Readonly<Record<string, unknown>> },
+    scope: McpScope,
+    { ProtocolError }: typeof McpLibrary,
+  ): Promise<Record<string, unknown>> {
+    try {
+      return { ...(await this.#options.events.call(method, params, scope)) };
+    } catch (error) {
+      if (error instanceof McpMethodError) throw new ProtocolError(error.code, error.message, error.data);
+      this.#options.logger.error({ err: error, method }, "a method of the MCP server failed");
+      throw new ProtocolError(-32_603, "The gateway could not do it; its log says why.");
+    }
   }
 }
 

@@ -14,18 +14,19 @@ export interface FetchCallOptions {
   readonly post?: OutgoingPost;
 }
 
-/** The body to post; of the answer only the status and the headers are read. */
+/** The body to post; of the answer only the status and the headers are read, unless its body is wanted too. */
 export interface OutgoingPost {
   /** Names in lower case; the length is added. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly readsAnswer?: boolean;
 }
 
 export interface FetchedAnswer {
   /** 200 to 299 or 400 to 599. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty unless the status is 2xx, and after a POST. */
+  /** Empty unless the status is 2xx, and after a POST that does not want it. */
   readonly body: Buffer;
 }
 
@@ -152,7 +153,7 @@ function request(url: URL, { addresses, signal, maxBytes, post }: RequestBounds)
     let isAnswered = false;
     const onAnswer = (response: IncomingMessage) => {
       isAnswered = true;
-      readAnswer(response, { maxBytes, statusOnly: post !== undefined })
+      readAnswer(response, { maxBytes, statusOnly: post !== undefined && post.readsAnswer !== true })
         .then(resolve, reject)
         .finally(() => outgoing.destroy());
     };

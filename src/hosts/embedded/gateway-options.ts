@@ -1,5 +1,6 @@
 import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import type { HostStoreOptions } from "../shared/open-store.ts";
+import type { GuardedFetch } from "../../http/guarded-fetch.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
 import type { EventTimings } from "./subscriptions/events/event-subscription.ts";
@@ -27,6 +28,8 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly toolTimings?: Partial<ToolTimings> | undefined;
   /** Of subscriptions to events; the defaults are in `subscriptions/events/event-subscription.ts`. */
   readonly eventTimings?: Partial<EventTimings> | undefined;
+  /** How events are sent to subscribers; for tests, whose receivers are on this machine. */
+  readonly eventFetch?: GuardedFetch | undefined;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
   readonly env?: Environment;
   /**

@@ -161,6 +161,7 @@ export class EmbeddedGateway {
       ingress: () => ingress,
       hooksUrl: () => hooksUrl() ?? (this.#publicAddress.state && null),
       ownUrl: () => `${this.url}${hooksPathOf(this.#config.current)}`,
+      config: () => this.#config.current,
       options: this.#options,
     });
     this.#open.subscriptions = subscriptions;
@@ -201,7 +202,7 @@ export class EmbeddedGateway {
       endpoints: { ...endpoints, ...this.#console.linkEndpoint() },
       guard: this.#guard,
       metrics: new MetricsRoute({ ...own, endpoint: endpoints["metrics"] ?? {} }),
-      mcp: new McpRoute({ ...own, sources, logger: this.#logger }),
+      mcp: new McpRoute({ ...own, sources, events: subscriptions.offered, logger: this.#logger }),
     });
     parts.start(ingress.leading);
     const { host, port } = this.#config.current.gateway;

@@ -17,6 +17,11 @@ export class SubscriptionOperations {
     this.#active = active;
   }
 
+  /** The path of a mapping; `undefined`: there is no such mapping, or it has none of its own. */
+  pathOf(mappingId: string): string | undefined {
+    return this.#active().config.mappings.find(({ id }) => id === mappingId)?.match.path;
+  }
+
   /** Of a mapping that is set aside, the subscription is so as well. */
   list(): readonly ActiveSubscription[] {
     const { mappings, subscriptions } = this.#active().config;

@@ -1,14 +1,34 @@
 /** `gateway.mcp`: whose MCP clients look at the gateway, and whose may act on it. */
 import Type, { type Static } from "typebox";
-import { secrets } from "../../../config/schema-parts.ts";
+import { secrets, text } from "../../../config/schema-parts.ts";
 import { readSecrets, type SecretSources } from "../../../config/secrets.ts";
 import { MIN_TOKEN_CHARACTERS } from "../../../config/token.ts";
 import type { Findings } from "../../../config/errors.ts";
+
+const EVENT_NAME = "^[a-z0-9][a-z0-9._-]{0,99}$";
+const MAX_EVENTS = 100;
 
 export const McpSchema = Type.Object(
   {
     read: Type.Optional(
       secrets("The token of a client that may only look: deliveries, plans, explanations, open questions."),
+    ),
+    events: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: EVENT_NAME }),
+        Type.Object(
+          {
+            mapping: text({ description: "Id of the mapping or the named sender whose calls are the event." }),
+            description: Type.Optional(text({ description: "What happens then, for the client's agent." })),
+          },
+          { additionalProperties: false, description: "One event." },
+        ),
+        {
+          maxProperties: MAX_EVENTS,
+          description:
+            "Events that clients can subscribe to or poll, by names of your own: the calls of a mapping that its filters let pass. Absent: none.",
+        },
+      ),
     ),
     write: Type.Optional(secrets("The token of a client that may also replay, resolve, pause, resume and probe.")),
   },
@@ -23,6 +43,15 @@ export interface McpConfig {
   /** Each list may be empty, for rotation it may have more than one. */
   readonly readTokens: readonly string[];
   readonly writeTokens: readonly string[];
+  readonly events: readonly OfferedEventConfig[];
+}
+
+/** An event that clients can subscribe to. */
+export interface OfferedEventConfig {
+  readonly name: string;
+  /** The id of a mapping. */
+  readonly mapping: string;
+  readonly description: string;
 }
 
 /** Resolves the tokens; one that is too short, or opens something else as well, goes to the findings. */
@@ -47,5 +76,8 @@ export function readMcp(
     }
     return tokens.map(({ value: token }) => token);
   };
-  return { readTokens: tokensOf("read"), writeTokens: tokensOf("write") };
+  const events = Object.entries(written?.events ?? {}).map(([name, { mapping, description }]) => {
+    return { name, mapping, description: description ?? `A call of ${mapping} has come in.` };
+  });
+  return { readTokens: tokensOf("read"), writeTokens: tokensOf("write"), events };
 }

@@ -1,6 +1,7 @@
 /** `/mcp`: the gateway as an MCP server, for whoever has a token of `gateway.mcp`. */
 import type { IncomingMessage } from "node:http";
 import Type from "typebox";
+import type { EventMethods } from "../../../api/mcp-events.ts";
 import { McpEndpoint } from "../../../api/mcp-server.ts";
 import { type McpTool, mcpTools, tool } from "../../../api/mcp-tools.ts";
 import { sendError } from "../../../api/errors.ts";
@@ -15,6 +16,7 @@ import type { GatewaySources } from "./sessions-api.ts";
 interface McpRouteOptions {
   readonly config: GatewayConfig;
   readonly sources: GatewaySources;
+  readonly events: EventMethods;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -26,9 +28,9 @@ export class McpRoute {
   #writers = compileTokens([], { tokenHeader: "" });
   #isOn = false;
 
-  constructor({ config, sources, clock, logger }: McpRouteOptions) {
+  constructor({ config, sources, events, clock, logger }: McpRouteOptions) {
     this.#guard = new ApiGuard(guardConfig(config), { clock });
-    this.#endpoint = new McpEndpoint({ tools: [...mcpTools(sources), approvals(sources)], logger });
+    this.#endpoint = new McpEndpoint({ tools: [...mcpTools(sources), approvals(sources)], events, logger });
     this.configure(config);
   }
 

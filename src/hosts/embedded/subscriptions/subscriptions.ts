@@ -1,6 +1,8 @@
-/** What the gateway subscribes to: at senders whose subscriptions end, and at MCP servers. */
+/** What the gateway subscribes to, at senders whose subscriptions end and at MCP servers; and who subscribes to its events. */
 import type { Clock, GatewayPlugin, Logger } from "../../../core/host.ts";
 import type { WebhookIngress } from "../../../index.ts";
+import type { GatewayConfig } from "../config/file.ts";
+import { OfferedEvents } from "../offered-events/offered-events.ts";
 import type { GatewayOptions } from "../gateway-options.ts";
 import { EventSubscriptions, type EventSubscriptionsOptions } from "./events/event-subscriptions.ts";
 import type { SubscriptionState } from "./events/event-subscription.ts";
@@ -11,15 +13,29 @@ export interface SubscriptionsOptions extends Pick<EventSubscriptionsOptions, "h
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ingress: () => WebhookIngress;
-  readonly options: Pick<GatewayOptions, "env" | "eventTimings">;
+  /** The active one. */
+  readonly config: () => GatewayConfig;
+  readonly options: Pick<GatewayOptions, "env" | "eventTimings" | "eventFetch">;
 }
 
 export class Subscriptions {
   readonly #events: EventSubscriptions;
   readonly #renewal: SubscriptionRenewal;
+  /** What clients of the MCP server subscribe to. */
+  readonly offered: OfferedEvents;
+  readonly #config: () => GatewayConfig;
 
-  constructor({ ingress, options: given, ...options }: SubscriptionsOptions) {
-    const { env = process.env, eventTimings: timings } = given;
+  constructor({ ingress, config, options: given, ...options }: SubscriptionsOptions) {
+    const { env = process.env, eventTimings: timings, eventFetch } = given;
+    this.#config = config;
+    this.offered = new OfferedEvents({
+      ...options,
+      reader: () => ingress().deliveries(),
+      pathOf: (mapping) => ingress().operations().subscriptions.pathOf(mapping),
+      leading: () => ingress().leading,
+      fetch: eventFetch,
+      firstRetryMs: timings?.firstRetryMs,
+    });
     this.#renewal = new SubscriptionRenewal({ ...options, env, outages: () => ingress().operations().outages });
     this.#events = new EventSubscriptions({
       ...options,
@@ -32,7 +48,7 @@ export class Subscriptions {
 
   /** They learn of what was accepted. */
   get plugins(): readonly GatewayPlugin[] {
-    return [this.#events];
+    return [this.#events, this.offered];
   }
 
   /** Of those to events. */
@@ -44,14 +60,21 @@ export class Subscriptions {
   start(): void {
     this.#renewal.start();
     this.#events.start();
+    this.#offer();
+    this.offered.start();
   }
 
   /** Takes the active configuration into use. */
   configure(): void {
     this.#events.configure();
+    this.#offer();
+  }
+
+  #offer(): void {
+    this.offered.configure(this.#config().gateway.mcp.events);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#renewal.stop(), this.#events.stop()]);
+    await Promise.all([this.#renewal.stop(), this.#events.stop(), this.offered.stop()]);
   }
 }

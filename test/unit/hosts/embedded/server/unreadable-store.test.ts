@@ -36,7 +36,8 @@ async function readFrom(error: Error, method = "GET", path = "deliveries"): Prom
   const status = {} as GatewayStatus;
   const own = { config: gatewayConfig(), clock: { now: () => Date.now() } };
   const metrics = new MetricsRoute({ ...own, endpoint: {} });
-  const mcp = new McpRoute({ ...own, sources, logger });
+  const events = { isOffered: false, call: failLater };
+  const mcp = new McpRoute({ ...own, sources, events, logger });
   new GatewayApi({ endpoints: gatewayEndpoints(sources, status), guard, status, metrics, mcp }).route(routes);
   server = await GatewayServer.listen({ host: "127.0.0.1", port: 0, routes, logger });
   const headers = { Authorization: `Bearer ${token}` };

@@ -26,7 +26,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
       host: "127.0.0.1",
       loopbackOnly: true,
       authTokens: ["gateway-token"],
-      mcp: { readTokens: [], writeTokens: [] },
+      mcp: { readTokens: [], writeTokens: [], events: [] },
       trustedProxies: [],
       shutdownMs: 1_000,
     },
