@@ -8,7 +8,6 @@
 import http from "node:http";
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { minifySync } from "rolldown/utils";
 import { buildConsolePage } from "./console-page.ts";
@@ -66,7 +65,7 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
     input: Object.fromEntries([...ENTRIES, ...moreEntries].map((entry) => [entry, join(SOURCES, `${entry}.ts`)])),
     platform: "node",
     external: EXTERNAL,
-    plugins: [keepAddresses(), httpAlone(), smallValidator(), plainMail()],
+    plugins: [keepAddresses(), httpAlone(), noValidator(), plainMail()],
   });
   try {
     const { output } = await build.write({
@@ -155,14 +154,15 @@ export const { ${names.join(", ")} } = http;`;
   };
 }
 
-/** The default validator of the MCP library, which is not used here, is Ajv; its own smaller one is a fifth of that. */
-function smallValidator(): Plugin {
+/** The server of MCP has a validator of its own, and so none of the library's: neither Ajv nor the smaller one. */
+function noValidator(): Plugin {
   return {
-    name: "small-validator",
-    resolveId: {
-      filter: { id: /^@modelcontextprotocol\/server\/_shims$/u },
+    name: "no-validator",
+    resolveId: { filter: { id: /^@modelcontextprotocol\/server\/_shims$/u }, handler: () => "\0mcp-shims" },
+    load: {
+      filter: { id: /^\0mcp-shims$/u },
       handler: () =>
-        fileURLToPath(import.meta.resolve("@modelcontextprotocol/server").replace("index.mjs", "shimsWorkerd.mjs")),
+        'import process from "node:process"; export class DefaultJsonSchemaValidator {} export { process };',
     },
   };
 }

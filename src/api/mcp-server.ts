@@ -1,6 +1,6 @@
 /** The gateway as an MCP server: streamable HTTP without sessions, so that every request is complete in itself. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type * as McpLibrary from "@modelcontextprotocol/server";
+import type * as McpLibrary from "./mcp-library.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { configLines } from "../config/errors.ts";
 import { compileSchemaCheck } from "../config/schema-check.ts";
@@ -62,7 +62,7 @@ export class McpEndpoint {
     { body, payload, scope }: { readonly body: Uint8Array; readonly payload: unknown; readonly scope: McpScope },
   ): Promise<void> {
     const { logger } = this.#options;
-    this.#library ??= import("@modelcontextprotocol/server");
+    this.#library ??= import("./mcp-library.ts");
     const library = await this.#library;
     const handler = library.createMcpHandler(() => this.#serverFor(scope, library), {
       // Nothing here changes while a client looks on.
