@@ -220,6 +220,76 @@ describe("the events of the MCP server", () => {
   });
 });
 
+/** As the scenarios `events-poll` and `events-webhook` of the MCP project grade a server. */
+describe("a server of MCP Events", () => {
+  it("takes an absent cursor for null, remembers no poll, and bounds a replay by age", async () => {
+    const started = await start();
+    const polled = async (params: object): Promise<Record<string, unknown>> =>
+      (await ask(started, "events/poll", { name: "build.finished", ...params })).result!;
+    const absent = await polled({});
+    expect(absent).toMatchObject({ events: [], truncated: false, hasMore: false, nextPollMs: 5_000 });
+    expect(absent["cursor"]).toEqual(expect.any(String));
+    await call(started, 1);
+    const [one, other] = [await polled({ cursor: absent["cursor"] }), await polled({ cursor: absent["cursor"] })];
+    expect(one["events"]).toEqual(other["events"]);
+    expect(one["events"]).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const young = await polled({ cursor: absent["cursor"], maxAgeMs: 1 });
+    expect(young).toMatchObject({ events: [], truncated: true });
+    expect(await polled({ cursor: null, maxAgeMs: 1 })).toMatchObject({ events: [], truncated: false });
+  });
+
+  it("grants no more time than is asked for, a minute where less is, and never for ever", async () => {
+    const started = await start();
+    const receiver = await Receiver.start();
+    const secret = newSecret();
+    const granted = async (more: object): Promise<number> => {
+      const asked = Date.now();
+      const { result } = await ask(started, "events/subscribe", wish(receiver.url, secret, more));
+      return Math.round((Date.parse(String(result!["refreshBefore"])) - asked) / 60_000);
+    };
+    expect(await granted({ ttlMs: 3_600_000 })).toBe(60);
+    expect(await granted({ ttlMs: 1 })).toBe(1);
+    expect(await granted({})).toBe(1_440);
+    expect(await granted({ ttlMs: null })).toBe(10_080);
+    expect(await granted({ ttlMs: 9e12 })).toBe(10_080);
+  });
+
+  it("knows a subscription by its client, URL, name and arguments, and tells how it fares", async () => {
+    const started = await start();
+    const receiver = await Receiver.start();
+    const secret = newSecret();
+    const idOf = async (more: object = {}, token = READ): Promise<unknown> =>
+      (await ask(started, "events/subscribe", wish(receiver.url, secret, more), token)).result?.["id"];
+    const id = await idOf();
+    expect(await idOf()).toBe(id);
+    const others = [await idOf({ arguments: { event: "push" } }), await idOf({}, WRITE)];
+    expect(new Set([id, ...others]).size).toBe(3);
+    receiver.status = () => 500;
+    await call(started, 1);
+    await expect.poll(() => receiver.events.length).toBeGreaterThan(2);
+    const { result } = await ask(started, "events/subscribe", wish(receiver.url, secret));
+    expect(result).toMatchObject({
+      id,
+      deliveryStatus: { lastError: "http_5xx", failedSince: expect.any(String) as string },
+    });
+    const [first, second] = receiver.events.filter((event) => event.headers["x-mcp-subscription-id"] === id);
+    expect(first!.headers["webhook-id"]).toBe(second!.headers["webhook-id"]);
+    for (const event of [first!, second!]) receiver.verify(event, secret);
+  });
+
+  it("refuses more subscriptions than it keeps", async () => {
+    const started = await start();
+    const receiver = await Receiver.start();
+    const secret = newSecret();
+    const subscribe = (event: string) =>
+      ask(started, "events/subscribe", wish(receiver.url, secret, { arguments: { event } }));
+    for (let at = 0; at < 100; at++) expect((await subscribe(`event-${at}`)).error).toBeUndefined();
+    expect((await subscribe("one-more")).error).toMatchObject({ code: -32_013, data: { limit: "subscriptions" } });
+    expect((await subscribe("event-7")).error).toBeUndefined();
+  });
+});
+
 describe("a receiver that subscribes", () => {
   it("gets each event, signed and in order, over failures of both sides", async () => {
     const started = await start();
