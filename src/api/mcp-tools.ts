@@ -14,7 +14,8 @@ export interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly scope: McpScope;
-  readonly input: TObject;
+  /** JSON Schema. */
+  readonly input: object;
   /** Rejects with an {@link ApiQueryError} or an {@link UnknownScopeError}, whose message is for the client. */
   readonly call: (input: never) => Promise<object>;
 }
@@ -174,9 +175,14 @@ export function mcpTools(sources: ApiSources): readonly McpTool[] {
   ];
 }
 
+/** Why a tool did not do what it was asked for, in words for the client. */
+export class ToolProblem extends Error {
+  override readonly name = "ToolProblem";
+}
+
 /** Tells whether an error's message is for the client. */
 export function isForClient(error: unknown): error is Error {
-  return error instanceof ApiQueryError || error instanceof UnknownScopeError;
+  return error instanceof ApiQueryError || error instanceof UnknownScopeError || error instanceof ToolProblem;
 }
 
 interface ToolParts<Input extends TObject> {

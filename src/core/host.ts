@@ -5,6 +5,7 @@
  * gateway already does (sessions, agents, channels, secrets, logging) is asked of it here and
  * never rebuilt by the plugin.
  */
+import type { AgentTool } from "./agent-tool.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
@@ -179,9 +180,8 @@ export interface AgentInfo {
 /** The gateway's agents. */
 export interface HostAgents extends AgentCatalog {
   /**
-   * Runs one isolated turn: a fresh transcript under the session key. Resolves with what came of
-   * it, also when the run failed, timed out or was aborted through `signal`; it rejects only with
-   * a {@link HostError}, when the run never began.
+   * Runs one isolated turn: a fresh transcript under the session key. Resolves with what came of it, also when the run
+   * failed, timed out or was aborted by `signal`; it rejects only with a {@link HostError}, when the run never began.
    */
   run(request: AgentRunRequest): Promise<AgentRunResult>;
   /**
@@ -191,6 +191,8 @@ export interface HostAgents extends AgentCatalog {
   extract?(request: ExtractionRequest): Promise<AgentRunResult>;
   /** Turns of the owner's own conversations that wait or run; hook runs leave room for them. */
   ownerTurns?(): number;
+  /** Takes a tool for the agents whose configuration allows it; absent: the host gives them none. */
+  offerTool?(tool: AgentTool): void;
 }
 
 export interface AgentRunRequest {
@@ -242,9 +244,7 @@ export interface AgentRunRequest {
 }
 
 /** 0 is the depth of a run that no other caused. */
-export interface RunChain extends Chain {
-  readonly mark: string;
-}
+export type RunChain = Chain & { readonly mark: string };
 
 export interface AgentRunResult {
   readonly status: "ok" | "error" | "timeout" | "aborted";

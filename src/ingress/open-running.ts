@@ -34,6 +34,7 @@ import { WaitOperations } from "./operations/waits.ts";
 import { WaitBook } from "./waits/wait-book.ts";
 import { WaitClock } from "./waits/wait-clock.ts";
 import { SubscriptionOperations } from "./operations/subscriptions.ts";
+import { waitTool } from "./waits/wait-tool.ts";
 
 /** From this many requests in flight, accepting goes before dispatching. */
 const BUSY_FROM = 16;
@@ -160,5 +161,6 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     subscriptions: new SubscriptionOperations(operated),
     outages,
   };
+  host.agents.offerTool?.(waitTool({ waits: operations.waits, store }));
   return { context, lead, retention, hookWatch, probing, quarantine, waitClock, operations, around };
 }

@@ -10,6 +10,7 @@ import {
   type Logger,
 } from "../../core/host.ts";
 import { textRights } from "../../core/agent-rights.ts";
+import type { AgentTool } from "../../core/agent-tool.ts";
 import type { AgentExposure, ExposedTurn } from "../../core/exposure.ts";
 import type { ExtractionRequest } from "../../core/extraction.ts";
 import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
@@ -86,6 +87,10 @@ export class EmbeddedAgents implements HostAgents {
 
   extractionProblem(of: { agentId: string; model: string | undefined }): string | undefined {
     return agentCatalog(this.#config()).extractionProblem(of);
+  }
+
+  offerTool(tool: AgentTool): void {
+    this.#turns.offerTool(tool);
   }
 
   /** Asks a model for a form. Rejects with a `HostError` when its provider is down; nothing is stored. */

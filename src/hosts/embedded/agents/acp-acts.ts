@@ -2,7 +2,9 @@
 import { hash } from "node:crypto";
 import type * as acp from "@agentclientprotocol/sdk";
 import { ACT_KINDS, type ActKind } from "../../../core/agent-rights.ts";
+import { GATEWAY_SERVER } from "./gateway-tool.ts";
 import type { Act } from "./permissions.ts";
+import type { ToolGrant } from "./tool-endpoint.ts";
 
 /** What is kept of a call until its next message. */
 export type KnownCall = Pick<Act, "title" | "input" | "kind">;
@@ -58,3 +60,9 @@ export function answerOf(
 }
 
 export const CANCELED: acp.RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
+
+/** The server of tools that a session is given. */
+export function serverOf({ url, token }: ToolGrant): acp.McpServer {
+  const headers = [{ name: "Authorization", value: `Bearer ${token}` }];
+  return { type: "http", name: GATEWAY_SERVER, url: `${url}/mcp`, headers };
+}

@@ -6,6 +6,7 @@ import { AcpProcess, type AcpReply, unlessAborted } from "./acp-process.ts";
 import { promptOf } from "./command-turn.ts";
 import type { ModelOutcome, TurnMessage } from "./turn.ts";
 import type { RunRights } from "./run-rights.ts";
+import type { ToolGrant } from "./tool-endpoint.ts";
 
 export interface AcpTurn {
   /** Names the process; another one is started for another key. */
@@ -17,6 +18,8 @@ export interface AcpTurn {
   readonly systemPrompt: string | undefined;
   /** What the agent calls the session that the turn continues; absent: the turn is on its own. */
   readonly memory?: AcpMemory | undefined;
+  /** A server of tools for this turn alone; absent: none. */
+  readonly grant?: ToolGrant | undefined;
   readonly rights: RunRights;
   readonly signal: AbortSignal;
   readonly maxReplyChars: number;
@@ -128,16 +131,17 @@ export class AcpAgents {
 }
 
 async function converse(process: AcpProcess, turn: AcpTurn): Promise<ModelOutcome> {
-  const { memory, messages, systemPrompt, rights, signal, maxReplyChars } = turn;
-  const { cwd } = turn;
-  const { id, isFresh } = await process.open({ known: await memory?.read(), of: memory?.of ?? turn, cwd, signal });
+  const { memory, messages, systemPrompt, rights, signal, maxReplyChars, cwd, grant } = turn;
+  const known = await memory?.read();
+  const { id, isFresh } = await process.open({ known, of: memory?.of ?? turn, cwd, grant, signal });
   if (isFresh) await memory?.write(id);
   try {
     // An agent that remembers the session gets only what is new.
     const text = isFresh ? promptOf(messages, systemPrompt) : (messages.at(-1)?.text ?? "");
     return outcomeOf(await process.prompt(id, { text, rights, signal, maxReplyChars }), turn);
   } finally {
-    if (memory === undefined) await process.closeSession(id);
+    // A session that stays open would keep the token of this turn, and get none for the next one.
+    if (memory === undefined || grant !== undefined) await process.closeSession(id);
   }
 }
 

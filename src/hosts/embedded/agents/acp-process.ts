@@ -4,8 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type * as acp from "@agentclientprotocol/sdk";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
-import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, textOf } from "./acp-acts.ts";
+import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, serverOf, textOf } from "./acp-acts.ts";
 import type { RunRights } from "./run-rights.ts";
+import type { ToolGrant } from "./tool-endpoint.ts";
 
 /** One prompt in a session. */
 export interface AcpPrompt {
@@ -27,6 +28,8 @@ export interface SessionToOpen {
   /** Whose it is: no two owners share a session. */
   readonly of: string | object;
   readonly cwd: string;
+  /** A server of tools for it; absent: none. */
+  readonly grant?: ToolGrant | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -119,9 +122,10 @@ export class AcpProcess {
   }
 
   /** The session that was left with `known`, resumed or loaded where the agent can; else a fresh one. */
-  async open({ known, of, cwd, signal }: SessionToOpen): Promise<OpenedSession> {
+  async open({ known, of, cwd, grant, signal }: SessionToOpen): Promise<OpenedSession> {
     const { agent } = this.#connection;
-    const place = { cwd, mcpServers: [] };
+    const takesServers = this.#capabilities.mcpCapabilities?.http === true;
+    const place = { cwd, mcpServers: grant !== undefined && takesServers ? [serverOf(grant)] : [] };
     const owner = known === undefined ? undefined : this.#live.get(known);
     if (known !== undefined && owner === of) return { id: known, isFresh: false };
     const method = this.#resumeMethod();

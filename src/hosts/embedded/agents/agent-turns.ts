@@ -1,58 +1,27 @@
 /** One turn of any kind of agent: its rights, its workspace, and what carries it out. */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "../../../core/agent-rights.ts";
+import type { AgentTool } from "../../../core/agent-tool.ts";
 import type { Clock, Logger } from "../../../core/host.ts";
-import type { CheckOutgoing } from "../../../core/outgoing/check-outgoing.ts";
 import type { AgentConfig, GatewayConfig } from "../config/file.ts";
 import type { ProgramConfig, ProgramRuntime } from "../config/runtime.ts";
 import type { ProgramStart } from "../programs/program.ts";
-import { AcpAgents, type AcpMemory } from "./acp-agents.ts";
+import { AcpAgents } from "./acp-agents.ts";
+import type { AgentTurn, TurnOutcome } from "./agent-turn.ts";
 import type { Approvals } from "./approvals.ts";
 import { runCommandTurn } from "./command-turn.ts";
 import { copiesOf, workspacesOf } from "./copies.ts";
 import { quoteReference, resolveModel } from "./model-endpoint.ts";
 import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
-import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
+import type { ModelOutcome } from "./turn.ts";
 import { acknowledgeOffline, answerOffline } from "./offline.ts";
 import { allowsAll, commonHosts, loweredPermissions, ownPermissions } from "./permissions.ts";
 import { asksOutward, isOutward } from "./exposure.ts";
 import { RunRights } from "./run-rights.ts";
-import { ToolBox, ToolServerError } from "./tool-servers.ts";
+import { carriedBy, type GrantedTool } from "./gateway-tool.ts";
+import { ToolEndpoint, withGrant } from "./tool-endpoint.ts";
+import { NO_SERVERS, ToolBox, ToolServerError } from "./tool-servers.ts";
 import { openWorkspace, type Workspace, WorkspaceError } from "./workspace.ts";
-
-/** A turn of an agent, of a run or of a conversation. */
-export interface AgentTurn {
-  readonly messages: readonly TurnMessage[];
-  readonly override: { readonly model?: string | undefined; readonly thinking?: string | undefined };
-  /** True when the turn was given nothing to look at, as a periodic heartbeat. */
-  readonly idle: boolean;
-  /** True: the provider was down, and one request shows whether it still is. */
-  readonly isProbe: boolean;
-  /** `owner`: what is new in it is the owner's own message; the conversation before it may hold what others wrote. */
-  readonly trust: "owner" | "untrusted";
-  /** What a mapping leaves of the agent's permissions. */
-  readonly permissions?: Permissions | undefined;
-  /** What is left of the agent's rights after what its session has read before. */
-  readonly read: readonly TextRights[];
-  readonly tools?: "none" | undefined;
-  /** What is left of the hosts that the agent's programs can reach; absent: all of them. */
-  readonly egress?: readonly string[] | undefined;
-  readonly workspace?: WorkspaceSpec | undefined;
-  /** Where an agent with a memory of its own finds the session again; absent: the turn is on its own. */
-  readonly memory?: AcpMemory | undefined;
-  readonly signal: AbortSignal;
-  /** Called around each wait for the owner. */
-  readonly onHold: (isHeld: boolean) => void;
-  readonly traceparent?: string | undefined;
-  /** Why a text may not leave; absent: it may. */
-  readonly checkOutgoing?: CheckOutgoing | undefined;
-  /** Of what the turn writes, for programs that can add it. */
-  readonly mark?: string | undefined;
-  readonly of: Omit<TurnIds, "agentId">;
-}
-
-export type TurnOutcome = ModelOutcome & { readonly activity?: readonly AgentActivity[] };
 
 interface AgentTurnsOptions {
   readonly config: () => GatewayConfig;
@@ -69,6 +38,8 @@ interface Prepared {
   readonly agent: AgentConfig;
   readonly turn: AgentTurn;
   readonly rights: RunRights;
+  /** The gateway's own tool, where the turn may use it. */
+  readonly granted: GrantedTool | undefined;
   /** Where nothing but reading is allowed, the working directory cannot be written either. */
   readonly isReadOnly: boolean;
   readonly places: AgentPlaces;
@@ -86,10 +57,18 @@ interface AgentPlaces {
 export class AgentTurns {
   readonly #options: AgentTurnsOptions;
   readonly #acp: AcpAgents;
+  readonly #endpoint: ToolEndpoint;
+  #tool: AgentTool | undefined;
 
   constructor(options: AgentTurnsOptions) {
     this.#options = options;
     this.#acp = new AcpAgents(options.logger);
+    this.#endpoint = new ToolEndpoint(options.logger);
+  }
+
+  /** See {@link "../../../core/host".HostAgents.offerTool}. */
+  offerTool(tool: AgentTool): void {
+    this.#tool = tool;
   }
 
   /** Runs one turn; never rejects. */
@@ -101,7 +80,8 @@ export class AgentTurns {
         error: `The agent ${agent.id} may do everything, so it takes no runs of hooks: lower the mapping's permissions, or set allowUntrusted on the agent.`,
       };
     }
-    if (runtime === undefined && tools === undefined) {
+    const tool = agent.waits && turn.tools !== "none" ? this.#tool : undefined;
+    if (runtime === undefined && tools === undefined && (tool === undefined || turn.workspace !== undefined)) {
       if (turn.workspace !== undefined) return { error: `The agent ${agent.id} has no tools to use a workspace with.` };
       return this.#askModel(agent, turn, undefined);
     }
@@ -136,6 +116,7 @@ export class AgentTurns {
         agent,
         turn,
         rights,
+        granted: tool && { tool, rights, user: { agentId: agent.id, ...turn.of, rights: carriedBy(turn) } },
         places: { home: join(folder, "home"), cwd, copies: copiesOf(workspaces) },
         isReadOnly: [own, ...lowered].some((each) => each === "deny" || each === "reads"),
       });
@@ -146,8 +127,9 @@ export class AgentTurns {
   }
 
   /** Ends what is kept warm. */
-  close(): Promise<void> {
-    return this.#acp.close();
+  async close(): Promise<void> {
+    await this.#acp.close();
+    await this.#endpoint.close();
   }
 
   async #workspace({ workspace, signal, of, memory }: AgentTurn, folder: string): Promise<Workspace | undefined> {
@@ -157,7 +139,7 @@ export class AgentTurns {
   }
 
   async #carryOut(prepared: Prepared): Promise<ModelOutcome> {
-    const { agent, turn } = prepared;
+    const { agent, turn, granted } = prepared;
     if (agent.runtime !== undefined) {
       if (turn.override.model !== undefined) {
         return { error: `The agent ${agent.id} is a program; it takes no model.` };
@@ -166,10 +148,13 @@ export class AgentTurns {
         ? this.#runAcp(agent.runtime, prepared)
         : this.#runCommand(agent.runtime, prepared);
     }
-    if (agent.tools === undefined || turn.tools === "none") return this.#askModel(agent, turn, undefined);
+    const hasNone = agent.tools === undefined && granted === undefined;
+    if (hasNone || turn.tools === "none") return this.#askModel(agent, turn, undefined);
+    const tools = agent.tools ?? NO_SERVERS;
     let box: ToolBox;
     try {
-      box = await ToolBox.open(agent.tools, {
+      box = await ToolBox.open(tools, {
+        granted,
         rights: prepared.rights,
         signal: turn.signal,
         startOf: (_name, program) => this.#startOf(program, prepared, prepared),
@@ -180,7 +165,7 @@ export class AgentTurns {
       throw error;
     }
     try {
-      return await this.#askModel(agent, turn, { box, maxSteps: agent.tools.maxSteps });
+      return await this.#askModel(agent, turn, { box, maxSteps: tools.maxSteps });
     } finally {
       await box.close();
     }
@@ -220,23 +205,28 @@ export class AgentTurns {
   }
 
   async #runCommand(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
-    const { agent, turn } = prepared;
+    const { agent, turn, granted } = prepared;
     if (turn.permissions === "ask" || typeof turn.permissions === "object") {
       return {
         error: `The agent ${agent.id} is a command, which cannot be asked act by act: write deny, reads or all as the permissions that the mapping or the level leaves.`,
       };
     }
-    return runCommandTurn({
-      start: this.#startOf(runtime, prepared, prepared),
-      messages: turn.messages,
-      systemPrompt: agent.systemPrompt,
-      signal: turn.signal,
-      maxReplyChars: this.#options.limits.maxReplyChars,
-    });
+    const grant = granted && (await this.#endpoint.grant(granted));
+    try {
+      return await runCommandTurn({
+        start: withGrant(this.#startOf(runtime, prepared, prepared), grant),
+        messages: turn.messages,
+        systemPrompt: agent.systemPrompt,
+        signal: turn.signal,
+        maxReplyChars: this.#options.limits.maxReplyChars,
+      });
+    } finally {
+      grant?.end();
+    }
   }
 
   async #runAcp(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
-    const { agent, turn, rights, places, isReadOnly: isWithoutWrites } = prepared;
+    const { agent, turn, rights, granted, places, isReadOnly: isWithoutWrites } = prepared;
     const { path } = turn.workspace ?? {};
     // A folder that is not there when the process starts stays closed to it.
     await mkdir(places.copies, { recursive: true, mode: 0o700 });
@@ -247,17 +237,25 @@ export class AgentTurns {
       { isReadOnly: isWithoutWrites, isShared: true },
     );
     const read = [...start.config.read, path ?? places.copies];
-    return this.#acp.run({
-      key: JSON.stringify([agent.id, runtime, start.egress, isWithoutWrites, path]),
-      start: { ...start, config: { ...start.config, read } },
-      cwd: places.cwd,
-      messages: turn.messages,
-      systemPrompt: agent.systemPrompt,
-      memory: turn.memory,
-      rights,
-      signal: turn.signal,
-      maxReplyChars: this.#options.limits.maxReplyChars,
-    });
+    // All turns of the process can reach the endpoint, and one that is granted nothing has no token for it.
+    const egress = agent.waits ? [...start.egress, await this.#endpoint.host()] : start.egress;
+    const grant = granted && (await this.#endpoint.grant(granted));
+    try {
+      return await this.#acp.run({
+        key: JSON.stringify([agent.id, runtime, egress, isWithoutWrites, path]),
+        start: { ...start, egress, config: { ...start.config, read } },
+        cwd: places.cwd,
+        messages: turn.messages,
+        systemPrompt: agent.systemPrompt,
+        memory: turn.memory,
+        grant,
+        rights,
+        signal: turn.signal,
+        maxReplyChars: this.#options.limits.maxReplyChars,
+      });
+    } finally {
+      grant?.end();
+    }
   }
 
   #startOf(

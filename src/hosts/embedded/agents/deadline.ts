@@ -1,6 +1,6 @@
 /** The time that a turn may take. */
 import type { AgentRunResult } from "../../../core/host.ts";
-import type { TurnOutcome } from "./agent-turns.ts";
+import type { TurnOutcome } from "./agent-turn.ts";
 import { TurnTimer } from "../../../core/turn-timer.ts";
 
 /** A signal that aborts after `timeoutMs` or with `signal`, and knows which of the two it was. */

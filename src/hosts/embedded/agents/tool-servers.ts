@@ -5,6 +5,7 @@ import { reasonOf } from "../../../core/reason-of.ts";
 import type { ProgramStart } from "../programs/program.ts";
 import type { ProgramConfig } from "../config/runtime.ts";
 import type { ToolsConfig, ToolServer } from "../config/tools.ts";
+import { GATEWAY_SERVER, type GrantedTool, useTool } from "./gateway-tool.ts";
 import { isTool } from "./permissions.ts";
 import type { RunRights } from "./run-rights.ts";
 import { type ToolDefinition, toolDefinition, unusedName } from "./tool-definition.ts";
@@ -19,11 +20,16 @@ export interface ToolCall {
 }
 
 export interface ToolsContext {
+  /** The gateway's own tool, where the turn may use it. */
+  readonly granted?: GrantedTool | undefined;
   readonly rights: RunRights;
   readonly signal: AbortSignal;
   /** How a server that is a program is started. */
   readonly startOf: (name: string, program: ProgramConfig) => ProgramStart;
 }
+
+/** Of an agent whose only tool is the gateway's own. */
+export const NO_SERVERS: ToolsConfig = { servers: new Map(), allow: [], maxSteps: 12 };
 
 interface Tool {
   readonly client: MCPClient;
@@ -100,13 +106,18 @@ export class ToolBox {
   }
 
   get definitions(): readonly ToolDefinition[] {
-    return [...this.#tools.values()].map(({ definition }) => definition);
+    const ofServers = [...this.#tools.values()].map(({ definition }) => definition);
+    const { granted } = this.#context;
+    return granted === undefined ? ofServers : [...ofServers, ownDefinition(granted)];
   }
 
   /** Carries out a call if the rights allow it; resolves with the text for the model, also when it failed. */
   async call({ name, arguments: written }: ToolCall): Promise<string> {
-    const { rights } = this.#context;
+    const { rights, granted } = this.#context;
     const tool = this.#tools.get(name);
+    if (tool === undefined && granted !== undefined && name === ownDefinition(granted).function.name) {
+      return useOwn(granted, written);
+    }
     if (tool === undefined) return `There is no tool ${JSON.stringify(name.slice(0, 100))}.`;
     const id = `${tool.server}.${tool.name}`;
     const verdict = await rights.judge({
@@ -139,6 +150,26 @@ export class ToolBox {
     } catch (error) {
       return `Failed: ${reasonOf(error)}`;
     }
+  }
+}
+
+function ownDefinition({ tool }: GrantedTool): ToolDefinition {
+  const { name, description, input } = tool;
+  return toolDefinition(GATEWAY_SERVER, { name, description, inputSchema: input });
+}
+
+async function useOwn(granted: GrantedTool, written: string): Promise<string> {
+  const input = parsed(written);
+  if (input === undefined) return "Failed: the arguments are no JSON.";
+  const answer = await useTool(granted, input);
+  return "problem" in answer ? `Failed: ${answer.problem}` : JSON.stringify(answer.result);
+}
+
+function parsed(written: string): unknown {
+  try {
+    return JSON.parse(written);
+  } catch {
+    return undefined;
   }
 }
 

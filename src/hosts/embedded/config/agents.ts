@@ -70,7 +70,7 @@ interface RightsPlace extends AgentsPlace {
   readonly runtime: ProgramRuntime | undefined;
 }
 
-type Rights = Pick<AgentConfig, "tools" | "permissions" | "allowUntrusted" | "approvalTimeoutMs" | "egress">;
+type Rights = Pick<AgentConfig, "tools" | "waits" | "permissions" | "allowUntrusted" | "approvalTimeoutMs" | "egress">;
 
 function readRights(
   agent: NonNullable<AgentsFile["list"]>[number],
@@ -102,6 +102,7 @@ function readRights(
   const endpoint = model === undefined ? undefined : providers.get(model.slice(0, model.indexOf("/")));
   return {
     ...(agent.tools && { tools: readTools(agent.tools, { ...options, keys: [...keys, "tools"] }) }),
+    ...(agent.waits === true && { waits: true }),
     permissions,
     allowUntrusted,
     approvalTimeoutMs: Math.round((agent.approvalTimeoutSeconds ?? defaultApprovalSeconds) * 1_000),

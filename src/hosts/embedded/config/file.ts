@@ -67,6 +67,8 @@ export interface AgentConfig {
   readonly runtime?: ProgramRuntime | undefined;
   /** The tools of its model; absent: none. */
   readonly tools?: ToolsConfig | undefined;
+  /** True: its session may wait for events. */
+  readonly waits?: boolean | undefined;
   readonly permissions: Permissions;
   /** Lets runs of hooks use the permissions `all`. */
   readonly allowUntrusted: boolean;

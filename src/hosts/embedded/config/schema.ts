@@ -136,6 +136,12 @@ const Agent = Type.Object(
     thinking: Type.Optional(text({ description: "Thinking level, for example `low`, `medium`, `high`." })),
     runtime: Type.Optional(RuntimeSchema),
     tools: Type.Optional(ToolsSchema),
+    waits: withDefault(
+      flag(
+        "`true`: the agent has the tool `wait_for_event`, by which its session waits for an event, where the permissions allow `reveille.wait_for_event` or what only reads.",
+      ),
+      false,
+    ),
     permissions: withDefault(
       PermissionsSchema(
         "What the agent may do by its tools. `deny`: nothing. `reads`: what is declared to read only. `{ allow }`: what a rule matches. `ask`: each act is a question to you. `all`: everything, which a run of a hook needs `allowUntrusted` for. For a `command` agent, `deny` and `reads` make its working directory read-only, and nothing else but `all` is possible.",
