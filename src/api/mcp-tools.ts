@@ -1,6 +1,6 @@
 /** The tools of the MCP server: what a client's agent reads of the gateway, and the little that it may change. */
 import Type, { type Static, type TObject } from "typebox";
-import { UnknownScopeError, WaitRequestSchema } from "../index.ts";
+import { UnknownScopeError, WaitRequestSchema, WaitTrialSchema } from "../index.ts";
 import { DeliveriesApi } from "./deliveries.ts";
 import type { ApiSources } from "./endpoint.ts";
 import { ApiQueryError } from "./request.ts";
@@ -112,6 +112,12 @@ export function mcpTools(sources: ApiSources): readonly McpTool[] {
       description: "Lists the sessions that wait for events, and why each has not been resumed yet.",
       input: Type.Object({}, strict),
       call: async () => ({ waits: await operations().waits.list() }),
+    }),
+    tool({
+      name: "backtest_wait",
+      description: "Says when a wait would have been fulfilled by the deliveries that are stored; changes nothing.",
+      input: WaitTrialSchema,
+      call: (trial) => waits.backtest(trial),
     }),
     tool({
       name: "plan_replay",

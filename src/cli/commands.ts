@@ -20,8 +20,7 @@ import type { PresetsOptions } from "./presets-command.ts";
 import type { SendOptions } from "./send-command.ts";
 import type { TransformNewOptions } from "./transform/new-command.ts";
 import type { TransformTestOptions } from "./transform/test-command.ts";
-import type { AddWaitOptions, WaitsOptions } from "./waits-command.ts";
-import { LEVELS } from "../core/level.ts";
+import { addWaits } from "./waits/commands.ts";
 import { readWhole, withConfig, withFilters, withGateway } from "./options.ts";
 
 const MAX_LISTED = 10_000;
@@ -114,49 +113,6 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     "--note <text>",
     "why they need nothing more",
   );
-}
-
-function addWaits(waits: Command, io: CliIo): void {
-  waits.description("sessions that wait to be resumed by an event");
-  withGateway(waits.command("list", { isDefault: true }), io)
-    .description("list them, the next deadline first (the default)")
-    .action(async (options: WaitsOptions) => {
-      const { listWaits } = await import("./waits-command.ts");
-      await listWaits(options, io);
-    });
-  withGateway(waits.command("show"), io)
-    .description("show one, and why it has not been fulfilled yet")
-    .argument("<id>", "as it is listed")
-    .action(async (id: string, options: WaitsOptions) => {
-      const { showWait } = await import("./waits-command.ts");
-      await showWait(id, options, io);
-    });
-  withGateway(waits.command("add"), io)
-    .description("let a session wait for an event")
-    .option("--hook <mapping>", "for a call that this mapping takes")
-    .option("--sender <preset>", "for an event of this sender, whatever the mapping")
-    .option("--event <name>", "for the event of that name; * matches any characters")
-    .option("--when <condition>", "for an event that meets this condition in CEL")
-    .option("--value <path=value>", "for an event with that value in its payload: deployment.id=7")
-    .option("--within <time>", "the deadline, from now on: 2h, 30m, 7d")
-    .option("--agent <id>", "the agent (default: the default one)")
-    .option("--session <key>", "the session (default: the main session of the agent)")
-    .option("--note <text>", "what is waited for, in words for the session")
-    .option("--times <number>", "how often it is resumed (default: once)", readWhole(1, 1_000))
-    .addOption(new Option("--min-level <level>", "the least level of who acted").choices([...LEVELS]))
-    .option("--instead", "do not begin the mapping's own run as well")
-    .option("--file <file>", "all of it as JSON, in the place of the other options")
-    .action(async (options: AddWaitOptions) => {
-      const { addWait } = await import("./waits-command.ts");
-      await addWait(options, io);
-    });
-  withGateway(waits.command("cancel"), io)
-    .description("end one: its session is not resumed")
-    .argument("<id>", "as it is listed")
-    .action(async (id: string, options: WaitsOptions) => {
-      const { cancelWait } = await import("./waits-command.ts");
-      await cancelWait(id, options, io);
-    });
 }
 
 function addHooks(hooks: Command, io: CliIo): void {

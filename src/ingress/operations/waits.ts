@@ -9,8 +9,9 @@ import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { explainWait } from "../waits/explain-wait.ts";
 import type { WaitBook } from "../waits/wait-book.ts";
-import { WaitRefused, type WaitRequest, type WaitWish } from "../waits/wait-request.ts";
+import { WaitRefused, type WaitRequest, type WaitTrial, type WaitWish } from "../waits/wait-request.ts";
 import { type Waiter, waitOf } from "../waits/wait-terms.ts";
+import { backtestWait, type TrialPeriod, type TriedWait } from "./wait-backtest.ts";
 
 /** A wait as a person and an agent see it; times are ISO 8601 UTC. */
 export interface WaitView extends Pick<Wait, "id" | "agentId" | "sessionKey" | "note" | "all" | "any" | "none"> {
@@ -90,6 +91,12 @@ export class WaitOperations {
     await book.refresh();
     ingress.host.logger.info({ wait: id, session, madeBy: wait.madeBy }, "a session waits");
     return viewOf(wait);
+  }
+
+  /** When a wait would have been fulfilled by what is stored. Rejects with a {@link WaitRefused}. */
+  backtest(trial: WaitTrial, period: TrialPeriod): Promise<TriedWait> {
+    const { ingress, active } = this.#options;
+    return backtestWait({ ingress, active: active() }, trial, period);
   }
 
   /** False when there is none. */

@@ -51,11 +51,20 @@ export function fulfil(
 ): Promise<Fulfilment | undefined> | undefined {
   if (typeof route === "string") return undefined;
   const found = book.find({ id: route.config.id, preset: route.config.preset }, context);
-  if (found === undefined || miss !== undefined || route.config.chat !== undefined) return undefined;
-  // What is held or turned away because of who acted, and what approves something else, reaches no session.
-  if (quarantineReason({ route, context }) !== undefined) return undefined;
-  if (route.filter?.missActor(context) !== undefined || route.release?.judge(context) !== undefined) return undefined;
+  if (found === undefined || !mayCount({ route, context, miss })) return undefined;
   return fulfilAll(ingress, active, { book, event: { route, context }, found });
+}
+
+/** What is held or turned away because of who acted, and what approves something else, reaches no session. */
+export function mayCount({ route, context, miss }: WaitedEvent & Pick<Resolved, "miss">): boolean {
+  if (miss !== undefined || route.config.chat !== undefined) return false;
+  if (quarantineReason({ route, context }) !== undefined) return false;
+  return route.filter?.missActor(context) === undefined && route.release?.judge(context) === undefined;
+}
+
+/** True for an event of someone whom the wait takes. */
+export function isOfLevel({ minLevel }: Pick<Wait, "minLevel">, { actor }: WaitedEvent["context"]): boolean {
+  return LEVELS.indexOf(actor?.level ?? "unknown") >= LEVELS.indexOf(minLevel);
 }
 
 async function fulfilAll(
@@ -99,8 +108,7 @@ async function outcomeFor(
   const { context, route } = event;
   const now = context.now.getTime();
   const places = openPlaces(wait, matched);
-  const counts = LEVELS.indexOf(context.actor?.level ?? "unknown") >= LEVELS.indexOf(wait.minLevel);
-  if (places.length === 0 || !counts || now >= wait.until) return undefined;
+  if (places.length === 0 || !isOfLevel(wait, context) || now >= wait.until) return undefined;
   const origin = originOfEvent(active, event, wait);
   if (isRefusal(origin)) return passedBy(ingress, wait, origin.message);
   const facts = { at: now, hook: route.config.id, event: context.event ?? null };

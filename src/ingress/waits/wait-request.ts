@@ -80,6 +80,18 @@ export const WaitRequestSchema = Type.Object(
 );
 export const WaitWishSchema = Type.Object(wishProperties, strict);
 
+/** A wait that is tried on stored deliveries. */
+export const WaitTrialSchema = Type.Object(
+  {
+    ...conditionProperties,
+    minLevel: wishProperties.minLevel,
+    since: text("The earliest receipt: a time in ISO 8601, or how long ago, such as 2h. Default: 7d."),
+    until: text("The latest receipt, in the same forms."),
+  },
+  strict,
+);
+export type WaitTrial = Static<typeof WaitTrialSchema>;
+
 export type WaitRequest = Static<typeof WaitRequestSchema>;
 export type WaitWish = Static<typeof WaitWishSchema>;
 

@@ -37,7 +37,7 @@ export function waitOf(active: Known, wish: WaitWish, waiter: Waiter, now: numbe
 }
 
 /** What is waited for. Throws a {@link WaitRefused}. */
-function conditionOf(
+export function conditionOf(
   active: Known,
   wish: Pick<
     WaitRequest,

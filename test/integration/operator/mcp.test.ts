@@ -14,6 +14,7 @@ const READERS = [
   "list_hooks",
   "list_outages",
   "list_waits",
+  "backtest_wait",
   "plan_replay",
   "list_approvals",
 ];

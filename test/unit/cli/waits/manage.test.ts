@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { RecordedProcess } from "./recorded-process.ts";
+import { RecordedProcess } from "../recorded-process.ts";
 
 let terminal: RecordedProcess;
 let url: string;
@@ -58,6 +58,30 @@ it("takes several events from a file", async () => {
   const { out } = await waits("add", "--file", file);
   expect(out).toContain("No a call of deploys since ");
   await waits("cancel", out.split(" ")[0]!);
+});
+
+it("says when a wait would have been fulfilled by what is stored", async () => {
+  const post = (text: string): Promise<Response> =>
+    fetch(`${url}/hooks/deploys`, {
+      method: "POST",
+      headers: { authorization: "Bearer hook-token-of-these-tests-here", "content-type": "application/json" },
+      body: JSON.stringify({ text }),
+    });
+  for (const text of ["one", "two", "one"]) expect((await post(text)).status).toBe(202);
+  const { out } = await waits("backtest", "--hook", "deploys", "--value", "text=one", "--since", "1h");
+  expect(out).toMatch(/^Fulfilled:\n\S+Z {2}dlv_\S+\n\S+Z {2}dlv_\S+\n2 of 3 deliveries count\.\n/u);
+  const file = join(dirname(terminal.configFile), "both.json");
+  const both = { all: ["one", "two"].map((equals) => ({ hook: "deploys", correlation: { path: "text", equals } })) };
+  writeFileSync(
+    file,
+    JSON.stringify({ ...both, none: [{ hook: "deploys" }], quietSeconds: 3_600, withinSeconds: 9_999 }),
+  );
+  const other = await waits("backtest", "--file", file);
+  expect(other.out).toContain("It would not have been fulfilled.\n3 of 3 deliveries count.\n");
+  expect(other.out).toContain("    No a call of deploys since ");
+  const json = JSON.parse((await waits("backtest", "--file", file, "--json")).out) as { counted: object[] };
+  expect(json).toMatchObject({ looked: 3, gone: 0, more: false, fired: [] });
+  expect((await waits("list")).out).toBe("No session waits.\n");
 });
 
 it.each([

@@ -1,14 +1,14 @@
 /** `reveille waits`: sessions that wait for events. */
 import { readFile } from "node:fs/promises";
 import ms, { type StringValue } from "ms";
-import { reasonOf } from "../core/reason-of.ts";
-import type { WaitRequest, WaitView } from "../index.ts";
-import { AnswerError, CliError } from "./errors.ts";
-import { askGateway, reachGateway } from "./gateway-client.ts";
-import type { GatewayCommandOptions } from "./gateway.ts";
-import type { CliIo } from "./io.ts";
-import { printable } from "./terminal-text.ts";
-import { textTable } from "./text-table.ts";
+import { reasonOf } from "../../core/reason-of.ts";
+import type { TriedWait, WaitRequest, WaitView } from "../../index.ts";
+import { AnswerError, CliError } from "../errors.ts";
+import { askGateway, reachGateway } from "../gateway-client.ts";
+import type { GatewayCommandOptions } from "../gateway.ts";
+import type { CliIo } from "../io.ts";
+import { printable } from "../terminal-text.ts";
+import { textTable } from "../text-table.ts";
 
 export interface WaitsOptions extends GatewayCommandOptions {
   readonly json?: boolean;
@@ -28,6 +28,8 @@ export interface AddWaitOptions extends WaitsOptions {
   readonly times?: number;
   readonly minLevel?: WaitRequest["minLevel"];
   readonly instead?: boolean;
+  /** Of a backtest. */
+  readonly since?: string;
 }
 
 const CELL_CHARS = 60;
@@ -65,6 +67,24 @@ export async function addWait(options: AddWaitOptions, io: CliIo): Promise<void>
   else io.out(linesOf(made));
 }
 
+/** Prints when one would have been fulfilled by what is stored. */
+export async function backtestWait({ since, ...options }: AddWaitOptions, io: CliIo): Promise<void> {
+  const written = options.file === undefined ? matchOf(options) : await requestIn(options.file);
+  const { all, any, none, quietSeconds, hook, sender, event, when, correlation, minLevel }: Partial<WaitRequest> =
+    written;
+  const condition = { all, any, none, quietSeconds, hook, sender, event, when, correlation, minLevel };
+  const request = { method: "POST", body: { ...condition, since } } as const;
+  const tried = await askGateway<TriedWait>(await reachGateway(options, io), "/waits/backtest", request);
+  if (options.json === true) return printJson(tried, io);
+  const { looked, gone, more, counted, fired, explanation } = tried;
+  const times = fired.map(({ at, deliveryId }) => `${at}  ${deliveryId ?? "by the end of its quiet time"}\n`);
+  io.out(times.length === 0 ? "It would not have been fulfilled.\n" : `Fulfilled:\n${times.join("")}`);
+  const without = gone === 0 ? "" : `, ${gone} without a payload`;
+  const left = more ? "; older ones were not looked at" : "";
+  io.out(`${counted.length} of ${looked} deliveries count${without}${left}.\n`);
+  for (const line of explanation) io.out(`    ${printable(line, LINE_CHARS)}\n`);
+}
+
 /** Ends one: its session is not resumed. */
 export async function cancelWait(id: string, options: WaitsOptions, io: CliIo): Promise<void> {
   const access = await reachGateway(options, io);
@@ -73,15 +93,18 @@ export async function cancelWait(id: string, options: WaitsOptions, io: CliIo): 
   else io.out(`Canceled: ${id}\n`);
 }
 
+function matchOf({ hook, sender, event, when, value, minLevel }: AddWaitOptions): Partial<WaitRequest> {
+  return { hook, sender, event, when, minLevel, ...(value !== undefined && { correlation: correlationOf(value) }) };
+}
+
 function requestOf(options: AddWaitOptions): object {
-  const { hook, sender, event, when, value, within, agent, session, note, times, minLevel, instead } = options;
+  const { within, agent, session, note, times, instead } = options;
   if (within === undefined) throw new CliError("--within says how long it waits at most: 2h, 30m, 7d.");
   const withinMs = ms(within as StringValue);
   if (!(withinMs >= 1_000))
     throw new CliError(`--within is a time such as 2h, 30m or 7d, and not ${JSON.stringify(within)}.`);
   const withinSeconds = Math.round(withinMs / 1_000);
-  const match = { hook, sender, event, when, ...(value !== undefined && { correlation: correlationOf(value) }) };
-  return { ...match, withinSeconds, agentId: agent, sessionKey: session, note, times, minLevel, instead };
+  return { ...matchOf(options), withinSeconds, agentId: agent, sessionKey: session, note, times, instead };
 }
 
 function correlationOf(value: string): NonNullable<WaitRequest["correlation"]> {
