@@ -1,7 +1,5 @@
 /** The use of a tool of the gateway itself, whichever way an agent calls it. */
-import { type CarriedRights, leastRights } from "../../../core/agent-rights.ts";
 import type { AgentTool, ToolAnswer, ToolUser } from "../../../core/agent-tool.ts";
-import type { AgentTurn } from "./agent-turn.ts";
 import type { RunRights } from "./run-rights.ts";
 
 /** A tool that one turn may use. */
@@ -23,14 +21,4 @@ export async function useTool({ tool, user, rights }: GrantedTool, input: unknow
   const answer = await tool.call(user, input);
   rights.called({ title, input: written }, "problem" in answer ? answer.problem : JSON.stringify(answer.result));
   return answer;
-}
-
-/** What the texts that a turn reads leave to whatever it makes. */
-export function carriedBy({
-  permissions,
-  tools,
-  egress,
-  read,
-}: Pick<AgentTurn, "permissions" | "tools" | "egress" | "read">): CarriedRights {
-  return read.reduce<CarriedRights>(leastRights, { permissions, tools, egress });
 }

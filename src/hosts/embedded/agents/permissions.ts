@@ -2,6 +2,8 @@
 import { normalize, relative } from "node:path";
 import {
   type ActKind,
+  type CarriedRights,
+  leastRights,
   type PermissionRule,
   type Permissions,
   type TextRights,
@@ -105,6 +107,12 @@ export function loweredPermissions(turn: {
   readonly read: readonly TextRights[];
 }): readonly Permissions[] {
   return [textRights(turn), ...turn.read].flatMap((rights) => rights?.permissions ?? []);
+}
+
+/** What the texts that a turn reads leave to whatever it makes. */
+export function carriedBy(turn: CarriedRights & { readonly read: readonly TextRights[] }): CarriedRights {
+  const { permissions, tools, egress, read } = turn;
+  return read.reduce<CarriedRights>(leastRights, { permissions, tools, egress });
 }
 
 /** The hosts of both lists, as the second writes them; absent, it is all of the first. */
