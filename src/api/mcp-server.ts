@@ -24,7 +24,8 @@ const INSTRUCTIONS =
 
 export interface McpServerOptions {
   readonly tools: readonly McpTool[];
-  readonly events: EventMethods;
+  /** Absent: the server offers no events. */
+  readonly events?: EventMethods | undefined;
   readonly logger: Logger;
 }
 
@@ -88,10 +89,11 @@ export class McpEndpoint {
   #serverFor(scope: McpScope, library: typeof McpLibrary): McpLibrary.McpServer {
     const { McpServer, fromJsonSchema } = library;
     const { tools, events, logger } = this.#options;
-    const capabilities = events.isOffered ? { capabilities: EVENT_CAPABILITIES } : {};
+    const capabilities = events?.isOffered === true ? { capabilities: EVENT_CAPABILITIES } : {};
     const identity = { name: "reveille", version: packageJson.version };
     const server = new McpServer(identity, { instructions: INSTRUCTIONS, ...capabilities });
-    if (events.isOffered) server.server.fallbackRequestHandler = (request) => this.#callEvents(request, scope, library);
+    if (events?.isOffered === true)
+      server.server.fallbackRequestHandler = (request) => this.#callEvents(request, scope, library);
     for (const { name, description, scope: needed, input, call } of tools) {
       if (needed === "write" && scope !== "write") continue;
       const inputSchema = fromJsonSchema<never>(JSON.parse(JSON.stringify(input)) as object, VALIDATOR);
@@ -117,7 +119,7 @@ export class McpEndpoint {
     { ProtocolError }: typeof McpLibrary,
   ): Promise<Record<string, unknown>> {
     try {
-      return { ...(await this.#options.events.call(method, params, scope)) };
+      return { ...(await this.#options.events?.call(method, params, scope)) };
     } catch (error) {
       if (error instanceof McpMethodError) throw new ProtocolError(error.code, error.message, error.data);
       this.#options.logger.error({ err: error, method }, "a method of the MCP server failed");
