@@ -1,5 +1,5 @@
 import type { ReplyTarget } from "../core/run.ts";
-import { refuse } from "../core/errors.ts";
+import { isRefusal, refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { HostChannels } from "../core/host.ts";
 
@@ -8,7 +8,8 @@ import type { HostChannels } from "../core/host.ts";
  *
  * `last` is the channel and recipient of the agent's last conversation, and without one the first
  * channel of the gateway. A named channel without `to` goes to its last recipient, else to its
- * default one. Without a target the run still happens and its reply is kept.
+ * default one. Without a target the run still happens and its reply is kept. While the host cannot say whom the last
+ * conversation was with, the call is refused, and its sender tries again.
  */
 export async function resolveTarget(
   channels: HostChannels,
@@ -16,7 +17,8 @@ export async function resolveTarget(
 ): Promise<ReplyTarget | Refusal> {
   const known = channels.list();
   const name = wanted.channel.toLowerCase();
-  const last = await channels.lastRoute(wanted.agentId);
+  const last = await channels.lastRoute(wanted.agentId).catch(() => refuse("STORE_UNAVAILABLE"));
+  if (isRefusal(last)) return last;
   const channel =
     name === "last"
       ? (known.find(({ id }) => id === last?.channel) ?? known[0])

@@ -108,3 +108,9 @@ describe("a named channel", () => {
     });
   });
 });
+
+it("refuses the call with 503 while the host cannot say whom the last conversation was with", async () => {
+  const channels = { ...channelsOf(TALKED), lastRoute: () => Promise.reject(new Error("the database is away")) };
+  const refused = await resolveTarget(channels, { channel: "last", to: undefined, agentId: "main" });
+  expect(refused).toMatchObject({ refused: "STORE_UNAVAILABLE" });
+});

@@ -26,7 +26,10 @@ export class LastRoutes {
     const isOld = this.#state.isShared && known !== undefined && performance.now() - known.readAt > SHARED_MS;
     if (known !== undefined && !isOld) return known.route;
     if (this.#routes.size >= MAX_ROUTES) this.#routes.clear();
-    const read = { route: this.#state.read("route", sessionKey), readAt: performance.now() };
+    const reading = this.#state.read("route", sessionKey);
+    // While the database is away, the route of before is better than none.
+    const route = known === undefined ? reading : reading.catch(() => known.route);
+    const read = { route, readAt: performance.now() };
     this.#routes.set(sessionKey, read);
     read.route.catch(() => {
       if (this.#routes.get(sessionKey) === read) this.#routes.delete(sessionKey);
