@@ -1,6 +1,5 @@
 /** Posts to the callbacks of subscribers: signed by Standard Webhooks, to public addresses alone. */
-import { timingSafeEqual } from "node:crypto";
-import { randomUUID } from "node:crypto";
+import { randomUUID, timingSafeEqual } from "node:crypto";
 import { type FetchedAnswer, FetchError, type GuardedFetch, isSuccess } from "../../../http/guarded-fetch.ts";
 import { signMessage } from "../../../http/sign-message.ts";
 import type { Subscriber } from "./subscribers.ts";
