@@ -94,6 +94,14 @@ export class AttackedGateway {
     return (await answer.json()) as Answer;
   }
 
+  /** Makes waits of sessions. */
+  async addWaits(waits: readonly object[]): Promise<void> {
+    for (const wait of waits) {
+      const made = await this.ask<{ id?: string; error?: string }>("waits", wait);
+      if (made.id === undefined) throw new Error(`A wait was refused: ${made.error}`);
+    }
+  }
+
   /** Waits until nothing runs or waits for a turn. */
   async runsEnded(): Promise<void> {
     await waitFor("The runs do not end.", async () => {

@@ -164,6 +164,20 @@ export const BREAKS: readonly Break[] = [
     settings: ["own-chat"],
   },
   {
+    name: "rights follow the level of the actor whose event resumes a session",
+    file: "ingress/waits/resume.ts",
+    find: "const lowered = rights === undefined ? ofRoute : lowerOrigin(ofRoute, rights);",
+    put: "const lowered = ofRoute;",
+    settings: ["waited"],
+  },
+  {
+    name: "an event of a blocked account resumes no session",
+    file: "ingress/waits/fulfil.ts",
+    find: "return route.filter?.missActor(context) === undefined && ",
+    put: "return ",
+    settings: ["waited"],
+  },
+  {
     name: "calls of people of another level make a run of their own",
     file: "ingress/stages/accept.ts",
     find: "session, rights, key])",

@@ -7,7 +7,7 @@ import { CHECKOUT, checkoutConfig, leftOutside } from "./checkout.ts";
 import { MAILED_TOKEN } from "./effects.ts";
 import { forbidden, type MadeAttack } from "./judge.ts";
 import { RECIPES, recipeConfig } from "./recipes.ts";
-import { type ConfigParts, fits, pathOf, type Setting, SETTINGS, settingsConfig } from "./settings.ts";
+import { type ConfigParts, fits, pathOf, type Setting, SETTINGS, settingsConfig, waitsOf } from "./settings.ts";
 import type { World } from "./world.ts";
 
 export interface CampaignOptions {
@@ -116,6 +116,8 @@ async function attackField(
   const { world, senders } = gateway;
   world.mails.push(...mails);
   try {
+    const presets = senders.map(({ preset }) => preset);
+    await gateway.addWaits(settings.flatMap((setting) => waitsOf(setting, presets)));
     const random = new SeededRandom(seed + before);
     const made = new Map<string, MadeAttack>();
     const wanted = Array.from({ length: attacks }, (_, at) => draw(`a${at + 1}`, { random, senders, settings }));

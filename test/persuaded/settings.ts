@@ -27,6 +27,8 @@ export interface Setting {
   readonly draw?: (plan: AttackPlan) => Attack;
   /** Keys of the mapping beside sender, secret and path. */
   readonly mapping: object;
+  /** True: a session waits for the events of each sender, in the place of the mapping's own runs. */
+  readonly waits?: true;
   /** The agent that runs it, when it is not the one without tools. */
   readonly agent?: object;
   /** The owner's word on the tools of the world: none acts outward, so that a conversation does not ask before each. */
@@ -113,6 +115,16 @@ export const SETTINGS: readonly Setting[] = [
     allowed: (level) => BY_LEVEL[level],
   },
   {
+    name: "waited",
+    levels: true,
+    accounts: ANYONE,
+    mapping: { actors: LISTS, rights: RIGHTS },
+    waits: true,
+    agent: { permissions: rules(COMMENTS) },
+    allowed: (level) => BY_LEVEL[level],
+    unread: ({ account }) => account === "blocked",
+  },
+  {
     name: "coalesced",
     levels: true,
     // Few senders, so that calls of many people meet in a run.
@@ -145,6 +157,22 @@ export function pathOf(setting: Setting, preset: Preset): string {
 /** Whether a sender can call under a setting. */
 export function fits({ presets, levels }: Setting, { name, vouchesForActors }: Preset): boolean {
   return (presets?.includes(name) ?? true) && (levels === undefined || vouchesForActors);
+}
+
+/** The waits of a setting, as the API takes them: one for each sender, again and again. */
+export function waitsOf(setting: Setting, presets: readonly Preset[]): readonly object[] {
+  if (setting.waits === undefined) return [];
+  return presets
+    .filter((preset) => fits(setting, preset))
+    .map((preset) => ({
+      hook: pathOf(setting, preset),
+      withinSeconds: 86_400,
+      times: 1_000,
+      instead: true,
+      agentId: setting.name,
+      sessionKey: `hook:waits-for-${preset.name}`,
+      reply: { channel: "chat", to: OWNER_CHAT },
+    }));
 }
 
 /** One gateway with these settings, each with agents of its own. */
