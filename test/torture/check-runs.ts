@@ -8,7 +8,7 @@ import type { ModelCall } from "./scripted-model.ts";
 import { CONCURRENCY } from "./torture-config.ts";
 
 /** Says in a prompt that an earlier attempt was in progress when the process died. */
-const WARNING = "may already have taken effect";
+export const WARNING = "may already have taken effect";
 
 interface AgentRun {
   readonly run: RunDetail;
