@@ -1,8 +1,8 @@
 import type { LockoutConfig } from "../config/lockout.ts";
 import type { Clock } from "../core/host.ts";
 
-/** Addresses whose failures other gateways are told at a time. */
-const MAX_UNTOLD = 1_000;
+/** Addresses in one report of failures to other gateways. */
+const MAX_UNREPORTED = 1_000;
 
 /** One entry of {@link ClientList}: a client address and its failures. */
 interface Client {
@@ -67,8 +67,8 @@ export class Lockout {
   readonly #counting = new ClientList();
   /** In the order in which they were locked, which is that in which they come free. */
   readonly #locked = new ClientList();
-  /** Failures that were counted here and that nobody has taken yet, by address; `undefined`: nobody takes them. */
-  #untold: Map<string, number> | undefined;
+  /** Failures that were counted here and that no one has taken yet, by address; `undefined`: no one takes them. */
+  #unreported: Map<string, number> | undefined;
 
   constructor(config: LockoutConfig, options: { clock: Clock }) {
     this.#config = config;
@@ -96,10 +96,10 @@ export class Lockout {
   }
 
   /** The failures that were counted here since the call before, by address, for other gateways; at first none. */
-  takeUntold(): ReadonlyMap<string, number> {
-    const untold = this.#untold ?? new Map<string, number>();
-    this.#untold = new Map();
-    return untold;
+  takeUnreported(): ReadonlyMap<string, number> {
+    const unreported = this.#unreported ?? new Map<string, number>();
+    this.#unreported = new Map();
+    return unreported;
   }
 
   /** Forgets the failures and the lock of an address that presented a right credential. */
@@ -121,9 +121,9 @@ export class Lockout {
   }
 
   #tell(key: string): void {
-    if (this.#untold === undefined) return;
-    const times = this.#untold.get(key) ?? 0;
-    if (times > 0 || this.#untold.size < MAX_UNTOLD) this.#untold.set(key, times + 1);
+    if (this.#unreported === undefined) return;
+    const times = this.#unreported.get(key) ?? 0;
+    if (times > 0 || this.#unreported.size < MAX_UNREPORTED) this.#unreported.set(key, times + 1);
   }
 
   #count(client: Client, now: number): void {

@@ -7,9 +7,9 @@ const ANNOUNCE_MS = 5_000;
 
 export interface GatewayRecordOptions {
   readonly store: Pick<SharedStore, "announce">;
-  /** The `hooks` block in force, as it is written; `undefined` before the first. */
+  /** The active `hooks` block, as it is written; `undefined` before the first. */
   readonly written: () => unknown;
-  /** The key of all gateways on the store: without it, nobody can try words against what is recorded of the block. */
+  /** The key of all gateways on the store: without it, no one can try words against what is recorded of the block. */
   readonly key: Uint8Array;
   readonly logger: Logger;
 }

@@ -81,7 +81,7 @@ export interface RunningOptions {
   readonly host: GatewayHost;
   readonly active: () => ActiveConfig;
   readonly withEdit: ConfigReload["withEdit"];
-  /** The `hooks` block in force, as it is written. */
+  /** The active `hooks` block, as it is written. */
   readonly written: () => unknown;
   readonly refreshKeys: () => Promise<void>;
   readonly shared: SharedParts;

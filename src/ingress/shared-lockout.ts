@@ -7,8 +7,8 @@ const EXCHANGE_MS = 1_000;
 const MAX_KEPT = 1_000;
 
 export interface SharedLockoutOptions {
-  readonly store: Pick<SharedStore, "tellFailures">;
-  /** The one in force. */
+  readonly store: Pick<SharedStore, "exchangeFailures">;
+  /** The active one. */
   readonly lockout: () => Lockout;
   readonly logger: Logger;
 }
@@ -20,13 +20,13 @@ export interface SharedLockoutOptions {
 export class SharedLockout {
   readonly #options: SharedLockoutOptions;
   readonly #timer: NodeJS.Timeout;
-  #untold: readonly Failures[] = [];
+  #unreported: readonly Failures[] = [];
   #exchanging: Promise<void> | undefined;
 
   constructor(options: SharedLockoutOptions) {
     this.#options = options;
     // From now on they are kept for others.
-    options.lockout().takeUntold();
+    options.lockout().takeUnreported();
     this.#timer = setInterval(() => void this.exchange(), EXCHANGE_MS).unref();
   }
 
@@ -42,15 +42,18 @@ export class SharedLockout {
 
   async #exchange(): Promise<void> {
     const { store, lockout, logger } = this.#options;
-    const counted = Array.from(lockout().takeUntold(), ([address, times]) => ({ address, times }));
-    const own = [...this.#untold, ...counted].slice(-MAX_KEPT);
+    const counted = Array.from(lockout().takeUnreported(), ([address, times]) => ({ address, times }));
+    const own = [...this.#unreported, ...counted].slice(-MAX_KEPT);
     try {
-      const others = await store.tellFailures(own);
-      this.#untold = [];
+      const others = await store.exchangeFailures(own);
+      this.#unreported = [];
       for (const { address, times } of others) lockout().failElsewhere(address, times);
     } catch (error) {
-      this.#untold = own;
-      logger.debug({ err: error }, "other gateways could not be told of failed calls; they are told in a second");
+      this.#unreported = own;
+      logger.debug(
+        { err: error },
+        "failed calls could not be reported to other gateways; the report is repeated in a second",
+      );
     }
   }
 }

@@ -27,7 +27,7 @@ export interface SharedStore {
    * Gives other gateways the failures of authentication that were counted here, and returns theirs: those of the last
    * seconds, each once. To be called every second; rejects with a `StoreError` when nothing was given.
    */
-  tellFailures(own: readonly Failures[]): Promise<readonly Failures[]>;
+  exchangeFailures(own: readonly Failures[]): Promise<readonly Failures[]>;
   /**
    * Records how this gateway is, and returns the others that have done so within a minute; to be called every few
    * seconds. Rejects with a `StoreError`.

@@ -9,7 +9,7 @@ import { take } from "./operations/arrivals.ts";
 import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
 import { senderKeysIn } from "./sender-keys.ts";
-import { ToldFailures } from "./told-failures.ts";
+import { SharedFailures } from "./shared-failures.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
 const ASK_MS = 250;
@@ -20,7 +20,7 @@ export class Succession implements SharedStore {
   readonly senderKeys: SenderKeys;
   readonly #database: PostgresDatabase;
   readonly #writer: Writer;
-  readonly #failures: ToldFailures;
+  readonly #failures: SharedFailures;
   readonly #leading = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
   #listener: ((changed: readonly ChangedRun[]) => void) | undefined;
@@ -33,7 +33,7 @@ export class Succession implements SharedStore {
     this.senderKeys = senderKeysIn(database);
     this.#database = database;
     this.#writer = writer;
-    this.#failures = new ToldFailures(database);
+    this.#failures = new SharedFailures(database);
     this.#ledFirst = writer.leads;
     if (writer.leads) this.#leading.resolve();
     else this.#timer = setInterval(() => void this.#ask(), ASK_MS).unref();
@@ -57,7 +57,7 @@ export class Succession implements SharedStore {
     this.look();
   }
 
-  tellFailures(own: readonly Failures[]): Promise<readonly Failures[]> {
+  exchangeFailures(own: readonly Failures[]): Promise<readonly Failures[]> {
     return this.#failures.exchange(own);
   }
 

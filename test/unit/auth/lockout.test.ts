@@ -225,23 +225,23 @@ describe("failures that gateways tell each other", () => {
   test("are kept once somebody takes them, each once, and those during a lock are not counted", () => {
     const { lockout } = lockoutAt(1_000_000);
     failTimes(lockout, "192.0.2.1", 2);
-    expect([...lockout.takeUntold()]).toEqual([]);
+    expect([...lockout.takeUnreported()]).toEqual([]);
     failTimes(lockout, "192.0.2.1", 30);
     lockout.fail("192.0.2.2");
-    expect([...lockout.takeUntold()]).toEqual([
+    expect([...lockout.takeUnreported()]).toEqual([
       ["192.0.2.1", 18],
       ["192.0.2.2", 1],
     ]);
-    expect([...lockout.takeUntold()]).toEqual([]);
+    expect([...lockout.takeUnreported()]).toEqual([]);
   });
 
   test("lock an address together with those that are seen here, and are not told on", () => {
     const { lockout } = lockoutAt(1_000_000);
-    lockout.takeUntold();
+    lockout.takeUnreported();
     failTimes(lockout, "192.0.2.1", 5);
     lockout.failElsewhere("192.0.2.1", 15);
     expect(lockout.fail("192.0.2.1")).toBe(60);
-    expect([...lockout.takeUntold()]).toEqual([["192.0.2.1", 5]]);
+    expect([...lockout.takeUnreported()]).toEqual([["192.0.2.1", 5]]);
     lockout.succeed("192.0.2.1");
     lockout.failElsewhere("192.0.2.1", 1_000_000);
     expect(lockout.fail("192.0.2.1")).toBe(60);
@@ -249,8 +249,8 @@ describe("failures that gateways tell each other", () => {
 
   test("are of a bounded number of addresses", () => {
     const { lockout } = lockoutAt(1_000_000);
-    lockout.takeUntold();
+    lockout.takeUnreported();
     for (let address = 0; address < 2_000; address++) lockout.fail(`192.0.2.${address}`);
-    expect(lockout.takeUntold().size).toBe(1_000);
+    expect(lockout.takeUnreported().size).toBe(1_000);
   });
 });

@@ -235,9 +235,9 @@ describe("reveille deliveries replay", () => {
     await accept("asked-1");
     await accept("asked-2");
     const filter = ["--text", "of asked-", "--state", "done"];
-    const untold = await run("deliveries", "replay", ...filter);
-    expect(untold).toMatchObject({ code: 1, out: "" });
-    expect(untold.err).toContain("Look at them with --dry-run first, then add --yes");
+    const unreported = await run("deliveries", "replay", ...filter);
+    expect(unreported).toMatchObject({ code: 1, out: "" });
+    expect(unreported.err).toContain("Look at them with --dry-run first, then add --yes");
 
     terminal.answers = [false];
     const declined = await run("deliveries", "replay", ...filter);

@@ -11,7 +11,7 @@ afterEach(() => shared?.stop());
 function exchangeOver(store: (own: readonly Failures[]) => Promise<readonly Failures[]>) {
   const lockout = new Lockout(config, { clock: { now: () => 1_000_000 } });
   shared = new SharedLockout({
-    store: { tellFailures: store },
+    store: { exchangeFailures: store },
     lockout: () => lockout,
     logger: pino({ level: "silent" }),
   });

@@ -1,4 +1,4 @@
-/** What clients send to the methods of events, and what they are told of it. */
+/** The parameters of the methods of events, and how they are checked. */
 import Type, { type Static, type TSchema } from "typebox";
 import { Check } from "typebox/schema";
 import { McpMethodError } from "../../../api/mcp-events.ts";

@@ -20,7 +20,7 @@ export interface EventSenderOptions {
   readonly onEnd: () => void;
 }
 
-/** What the subscriber is told of its deliveries. */
+/** How the sending of events to a subscriber goes, as its client sees it. */
 export interface DeliveryStatus {
   readonly active: boolean;
   readonly lastDeliveryAt: string | null;
@@ -194,7 +194,7 @@ export class EventSender {
     return Math.min(firstRetryMs * 2 ** (this.#tries - 1), LAST_RETRY_MS);
   }
 
-  /** As far as it can be told. */
+  /** Sends a control message once; a receiver that does not take it misses it. */
   async #control(
     subscriber: Subscriber,
     content: { readonly type: string; readonly [key: string]: unknown },

@@ -6,6 +6,7 @@
 import { type EventMethods, McpMethodError } from "../../../api/mcp-events.ts";
 import type { McpScope } from "../../../api/mcp-tools.ts";
 import type { Clock, GatewayHost, GatewayPlugin, Logger } from "../../../core/host.ts";
+import { reasonOf } from "../../../core/reason-of.ts";
 import { createGuardedFetch, fetchableUrl, type GuardedFetch } from "../../../http/guarded-fetch.ts";
 import { type DeliveryReader, WebhookIngress } from "../../../index.ts";
 import type { OfferedEventConfig } from "../config/mcp.ts";
@@ -93,7 +94,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     });
   }
 
-  /** Takes what the owner offers into use; who subscribed to what is offered no more is told so. */
+  /** Takes what the owner offers into use; a subscriber to what is no longer offered gets `terminated`. */
   configure(events: readonly OfferedEventConfig[]): void {
     const { pathOf, logger } = this.#options;
     const offered = events.flatMap(({ name, mapping, description }): OfferedEvent[] => {
@@ -249,7 +250,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     try {
       fetchableUrl(url, { allowLoopback: this.#options.fetch !== undefined });
     } catch (error) {
-      throw invalid(`delivery.url cannot be used: ${(error as Error).message}`);
+      throw invalid(`delivery.url cannot be used: ${reasonOf(error)}`);
     }
   }
 

@@ -1,6 +1,6 @@
 import { all, type MovedTable, table } from "../../../storage/postgres/move/tables.ts";
 
-/** The tables of the state that move to PostgreSQL. What transcripts count for is counted there anew. */
+/** The tables of the state that move to PostgreSQL. The sizes of transcripts are counted again there. */
 export const MOVED_STATE: readonly MovedTable[] = [
   table(
     "embedded_session",

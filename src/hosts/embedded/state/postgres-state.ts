@@ -13,7 +13,7 @@ import {
 } from "./state-store.ts";
 import { type StateWrites, stateWrites } from "./state-writes.ts";
 
-/** The task is made anew for each try of its transaction. */
+/** Each try of its transaction has a task of its own. */
 type MakeTask = () => StateTask<unknown>;
 
 /** Tasks of one transaction, one after the other, in the order of the calls. */

@@ -10,7 +10,7 @@ const text = (maxLength: number) => Type.String({ maxLength });
 const RecordSchema = Type.Object({
   /** The name in the configuration. */
   name: text(200),
-  /** What it is for: with another server, event or argument it begins anew. */
+  /** What it is for: with another server, event or argument it starts over. */
   server: text(2_048),
   event: text(200),
   arguments: Type.Record(Type.String(), Type.Unknown()),

@@ -20,12 +20,12 @@ const readOthers = statement(
    WHERE at > clock_timestamp() - interval '${READ_SECONDS} seconds' AND instance <> $1 ORDER BY id DESC LIMIT ${MAX_READ}`,
 );
 
-interface Told {
+interface Report {
   readonly instance: string;
   readonly failures: readonly Failures[];
 }
 
-const tell: WriteOperation<Told, void> = {
+const report: WriteOperation<Report, void> = {
   keysOf: () => ["failures"],
   async run(session, items) {
     for (const { instance, failures } of items) {
@@ -42,8 +42,8 @@ const tell: WriteOperation<Told, void> = {
   },
 };
 
-/** The failures of authentication that gateways on a database tell each other. A call that is right never comes here. */
-export class ToldFailures {
+/** The failures of authentication that gateways on a database report to each other. A call that is right never comes here. */
+export class SharedFailures {
   readonly #database: PostgresDatabase;
   /** Rows that were read and are young enough to be read again: they are not committed in the order of their numbers. */
   #read: ReadonlySet<number> = new Set();
@@ -54,7 +54,7 @@ export class ToldFailures {
 
   async exchange(own: readonly Failures[]): Promise<readonly Failures[]> {
     const { instance } = this.#database.writer;
-    if (own.length > 0) await this.#database.write(tell, { instance, failures: own });
+    if (own.length > 0) await this.#database.write(report, { instance, failures: own });
     const rows = await this.#database.read((session) => session.rows(readOthers, instance));
     const before = this.#read;
     this.#read = new Set(rows.map(({ id }) => id));
