@@ -36,11 +36,12 @@ async function specsOf(
     association = "NONE",
     title = "t",
     login = "ada",
-  }: { id: number; association?: string; title?: string; login?: string },
+    path = "g",
+  }: { id: number; association?: string; title?: string; login?: string; path?: string },
 ): Promise<readonly AgentSpec[]> {
   const issue = { number: 1, title, user: { id }, author_association: association };
   const body = JSON.stringify({ action: "opened", issue, sender: { login, id, type: "User" } });
-  const answer = await gateway.post("/hooks/g", body, githubHeaders(body, { event: "issues" }));
+  const answer = await gateway.post(`/hooks/${path}`, body, githubHeaders(body, { event: "issues" }));
   expect(answer.status).toBe(200);
   const { runs } = await gateway.delivery(answer.body["deliveryId"]);
   return runs.map(({ spec }) => spec as AgentSpec);
@@ -72,6 +73,16 @@ describe("a session that an event resumes", () => {
     expect(spec).toMatchObject({ level: "unknown", permissions: "deny", tools: "none", egress: [] });
     expect(spec).not.toHaveProperty("delivery");
     expect(spec!.message).toMatch(/one[^]*two/u);
+  });
+
+  it("may do no more than the mapping of each event leaves, whoever acted", async () => {
+    const mappings = [hook, { ...hook, id: "h", match: { path: "h" }, permissions: "deny" }];
+    await using gateway = await RunningGateway.start({ hooks: { mappings } });
+    const { hook: _hook, event: _event, ...rest } = wish;
+    await gateway.api("/waits", { ...rest, all: [{ hook: "h" }, { hook: "g" }] });
+    expect(await specsOf(gateway, { id: 1, path: "h" })).toEqual([]);
+    const [spec] = await specsOf(gateway, { id: 1 });
+    expect(spec).toMatchObject({ level: "owner", permissions: "deny" });
   });
 
   it("is not resumed by who is blocked, ignored or below the level that the wait asks for", async () => {
