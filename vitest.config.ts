@@ -188,6 +188,7 @@ export default defineConfig({
         "src/transform/sandbox/worker/guard-handles.ts",
       ],
       reporter: ["text-summary"],
+      reportOnFailure: true,
       thresholds: { lines: 95, branches: 90 },
     },
   },

@@ -5,7 +5,8 @@ import type { Reporter, SerializedError, TestModule } from "vitest/node";
  * Counts a finished run in one line, `N passed, N failed`, and writes it to the file that the environment
  * variable `TEST_TALLY_FILE` names; without that variable it counts nothing. A test file that could not be
  * loaded, an error outside a test, and a run that was cut short count as failed. Names each test that passed only
- * when it was tried again: `TEST_RETRIES` allows that.
+ * when it was tried again: `TEST_RETRIES` allows that. Writes the files with a failed test, a line each, to the file
+ * that `TEST_FAILED_FILE` names, unless something failed outside of them.
  */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(
@@ -17,7 +18,13 @@ export default class TallyReporter implements Reporter {
       if (test.diagnostic()?.flaky === true)
         console.warn(`passed when tried again: ${test.module.relativeModuleId} > ${test.fullName}`);
     }
-    const tallyFile = process.env["TEST_TALLY_FILE"];
+    const { TEST_FAILED_FILE: failedFile, TEST_TALLY_FILE: tallyFile } = process.env;
+    if (failedFile && unhandledErrors.length === 0) {
+      const failed = testModules
+        .filter((testModule) => !testModule.ok())
+        .map((testModule) => testModule.relativeModuleId);
+      writeFileSync(failedFile, [...new Set(failed)].map((file) => `${file}\n`).join(""));
+    }
     if (tallyFile === undefined || tallyFile === "") return;
     let passed = 0;
     let failed = unhandledErrors.length;
