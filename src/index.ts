@@ -38,13 +38,8 @@ export type { StatsRow } from "./storage/delivery-stats.ts";
 export type { ProbeOperations, ProbeResult } from "./ingress/operations/probe.ts";
 export type { TriedWait } from "./ingress/operations/wait-backtest.ts";
 export type { WaitOperations, WaitView } from "./ingress/operations/waits.ts";
-export {
-  WaitRefused,
-  type WaitRequest,
-  WaitRequestSchema,
-  type WaitTrial,
-  WaitTrialSchema,
-} from "./ingress/waits/wait-request.ts";
+export { WaitRefused } from "./config/wait-wish.ts";
+export { type WaitRequest, WaitRequestSchema, type WaitTrial, WaitTrialSchema } from "./ingress/waits/wait-request.ts";
 export type { ActiveSubscription, SubscriptionOperations } from "./ingress/operations/subscriptions.ts";
 export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";
 export type { ReplayOptions } from "./ingress/operations/plan.ts";

@@ -1,7 +1,8 @@
 import Type, { type Static } from "typebox";
-import { template, whole, withDefault } from "./schema-parts.ts";
+import { flag, template, whole, withDefault } from "./schema-parts.ts";
 import type { Findings } from "./errors.ts";
 import { showValue } from "./show-value.ts";
+import { readWaitCondition, type WaitCondition, WaitRefused, type WaitWish, wishProperties } from "./wait-wish.ts";
 
 /** The answer of a mapping. */
 export type RespondConfig =
@@ -16,6 +17,23 @@ export type RespondConfig =
       /** A template; `undefined`: the ordinary body. */
       readonly body: string | undefined;
     };
+
+/** A wait that an event makes; what is waited for is read, and has templates in it. */
+export interface WaitMaking {
+  readonly wish: WaitWish;
+  readonly condition: WaitCondition;
+  /** False: the event makes the wait and begins no run. */
+  readonly run: boolean;
+}
+
+const WaitMakingSchema = Type.Object(
+  { ...wishProperties, run: withDefault(flag("False: the event makes the wait and begins no run."), true) },
+  {
+    additionalProperties: false,
+    description:
+      "A wait that each accepted event makes for the session of its run. `note` and the `equals` of each `correlation` are templates.",
+  },
+);
 
 /** `respond` of a mapping. */
 export const RespondSchema = Type.Union(
@@ -34,14 +52,15 @@ export const RespondSchema = Type.Union(
         body: template(
           "Content of the answer; a template that can print `{{deliveryId}}` and `{{runId}}`, the ids of the delivery and of its first run. Absent: the ordinary content.",
         ),
+        wait: Type.Optional(WaitMakingSchema),
       },
-      { additionalProperties: false, description: "The answer to an accepted call." },
+      { additionalProperties: false, description: "The answer to an accepted call, and the wait that it makes." },
     ),
   ],
   {
     title: '"result" or an object of settings',
     description:
-      '`"result"`: the answer waits until the run is settled, and has its state and reply. An object: the answer that the sender needs for an accepted call. Absent: 200 or 202 as usual.',
+      '`"result"`: the answer waits until the run is settled, and has its state and reply. An object: the answer that the sender needs for an accepted call, and a wait that the call makes. Absent: 200 or 202 as usual.',
   },
 );
 
@@ -74,7 +93,33 @@ const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205]);
 /** Reads the `respond` of a mapping; `where` is its key. */
 export function readRespond(input: Static<typeof RespondSchema>, where: string, findings: Findings): RespondConfig {
   if (typeof input === "string") return { kind: "result" };
-  const { status = 200, headers = {}, body } = input;
+  const { status, headers, body } = input;
+  if ((status ?? headers ?? body) === undefined && input.wait !== undefined) return { kind: "ordinary" };
+  return readContent({ status, headers, body }, where, findings);
+}
+
+/** Reads `respond.wait` of a mapping. */
+export function readWaitMaking(
+  input: Static<typeof RespondSchema> | undefined,
+  where: string,
+  findings: Findings,
+): WaitMaking | undefined {
+  if (typeof input !== "object" || input.wait === undefined) return undefined;
+  const { run = WaitMakingSchema.properties.run.default, ...wish } = input.wait;
+  try {
+    return { wish, condition: readWaitCondition(wish), run };
+  } catch (error) {
+    if (!(error instanceof WaitRefused)) throw error;
+    findings.refuse(`${where}.wait`, error.message.replace(/\.$/, ""));
+    return undefined;
+  }
+}
+
+function readContent(
+  { status = 200, headers = {}, body }: Exclude<Static<typeof RespondSchema>, string>,
+  where: string,
+  findings: Findings,
+): RespondConfig {
   if (body !== undefined && WITHOUT_CONTENT.has(status)) {
     findings.refuse(`${where}.body`, `an answer with the status ${status} has no content; leave one of them out`);
   }

@@ -10,7 +10,7 @@ import { type ChannelChoice, channelTarget, readTarget } from "./channel-target.
 import type { Findings } from "./errors.ts";
 import { ExtractSchema, readExtract } from "./extract/schema.ts";
 import { readRelease, type ReleaseConfig, ReleaseSchema } from "./release.ts";
-import { readRespond, type RespondConfig, RespondSchema } from "./respond.ts";
+import { readRespond, readWaitMaking, type RespondConfig, RespondSchema, type WaitMaking } from "./respond.ts";
 import { MappingRetrySchema, readRetry, type RetryConfig } from "./retry.ts";
 import {
   DAY_SECONDS,
@@ -184,6 +184,8 @@ export interface RunConfig {
   /** Events that release what is held; `undefined`: only a person does. */
   readonly release?: ReleaseConfig | undefined;
   readonly respond: RespondConfig;
+  /** The wait that an accepted event makes; `undefined`: none. */
+  readonly wait?: WaitMaking | undefined;
   /** The longest wait of a caller for the result; `undefined`: `hooks.waitSeconds`. */
   readonly waitMs: number | undefined;
   /** `deliver`: the rendered text goes to the channel, and no agent runs. */
@@ -230,6 +232,7 @@ export function normalizeRun(
     respond: input.respond
       ? readRespond(input.respond, `${where}.respond`, findings)
       : (given.respond ?? { kind: "ordinary" }),
+    wait: readWaitMaking(input.respond, `${where}.respond`, findings) ?? given.wait,
     waitMs: inMilliseconds(input.waitSeconds) ?? given.waitMs,
     mode: input.mode ?? given.mode ?? mode.default,
   };

@@ -60,6 +60,13 @@ export const text = (options: TextOptions) => Type.String({ maxLength: MAX_TEXT,
 export const template = (description: string) =>
   Type.Optional(text({ description, title: "a template", maxLength: MAX_TEMPLATE }));
 
+/** The rest of a template from its first `{{` without an end. */
+export function unclosedPlaceholder(template = ""): string | undefined {
+  const rest = template.replaceAll(/\{\{[^}]*\}\}/g, (closed) => " ".repeat(closed.length));
+  const at = rest.indexOf("{{");
+  return at === -1 ? undefined : template.slice(at);
+}
+
 /** A whole number within bounds. */
 export const whole = (bounds: Bounds, description: string) => Type.Integer({ ...bounds, description });
 

@@ -43,8 +43,10 @@ export interface WaitTerms {
   /** True: the mapping's own run does not begin where an event counts; the events of `none` leave it alone. */
   readonly instead: boolean;
   readonly createdAt: number;
-  /** The run that made it; `null`: a person. */
+  /** The run that made it; `null`: a person or an event. */
   readonly madeBy: string | null;
+  /** The mapping whose event made it. */
+  readonly mapping?: string | undefined;
   /** Where the reply of the resumed run goes; absent: nowhere. */
   readonly delivery?: ReplyTarget | undefined;
   readonly fallback?: ReplyTarget | undefined;

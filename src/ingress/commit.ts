@@ -41,7 +41,7 @@ export async function commit(
     const outcome = await ingress.store.accept(delivery);
     if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
-    if (delivery.waits) ingress.waits?.changed(delivery.waits.changes);
+    if (delivery.waits) ingress.waits?.changed(delivery.waits);
     const accepted = take(ingress, delivery, specs, outcome);
     const { deliveryId, runIds } = accepted;
     const { route, name } = delivery;

@@ -46,7 +46,7 @@ function exposedBy(action: Action, route: Route, origin: Left): Omit<ExposedActi
   const facts = {
     extract: origin.extract,
     hasWorkspace: workspace !== undefined,
-    isPersistent: sessionMode === "persistent",
+    isPersistent: sessionMode === "persistent" || ofMapping?.wait !== undefined,
   };
   return {
     kind: "agent",

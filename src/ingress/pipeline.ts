@@ -30,6 +30,7 @@ import { respond } from "./stages/respond.ts";
 import { signedRequest, verify } from "./stages/verify.ts";
 import type { VerifiedCall } from "./stages/verify.ts";
 import { fulfil, replaced } from "./waits/fulfil.ts";
+import { waitOfCall } from "./waits/make-wait.ts";
 import type { WaitBook } from "./waits/wait-book.ts";
 import { isStale } from "./commit.ts";
 import { wait } from "./stages/wait.ts";
@@ -165,6 +166,18 @@ async function acceptJudged(
   active: ActiveConfig,
   call: VerifiedCall,
   judged: Judged,
+): Promise<AcceptedCall | Refusal> {
+  const made = waitOfCall(ingress, active, judged);
+  if (made === undefined) return storeJudged(ingress, active, call, judged);
+  const { wait: added, rendered, specs, done } = made;
+  return storeJudged(ingress, active, call, { ...judged, rendered, specs, added }).finally(done);
+}
+
+async function storeJudged(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  call: VerifiedCall,
+  judged: Judged & Pick<Accepting, "added">,
 ): Promise<AcceptedCall | Refusal> {
   const { resolved, rendered } = judged;
   const { verified, replayOf, facts } = call;

@@ -6,6 +6,7 @@ import type { CallTransform } from "../transform/call.ts";
 import { compileRank, type RankActor } from "./actor-level.ts";
 import { compileFilter, type CompiledFilter } from "./filter.ts";
 import { compileRelease, type CompiledRelease } from "./release.ts";
+import { type CompiledWait, compileWait } from "./compile-wait.ts";
 import { compileResponse, type CompiledResponse, compileTemplate, type CompiledTemplate } from "./template.ts";
 import { compileForEach, type ForEach } from "./fan-out.ts";
 
@@ -33,6 +34,8 @@ export interface CompiledMapping {
   readonly release: CompiledRelease | undefined;
   /** The key by which calls are coalesced; `undefined` when none are. */
   readonly coalesceKey: CompiledTemplate | undefined;
+  /** The wait that an accepted event makes; `undefined`: none. */
+  readonly wait: CompiledWait | undefined;
   /** The body of the answer, where `respond` has one. */
   readonly responseBody: CompiledResponse | undefined;
 }
@@ -52,6 +55,7 @@ export function compileMapping(
     filter: compileFilter(config),
     release: compileRelease(config, preset),
     coalesceKey: config.coalesce && compileTemplate(config.coalesce.key),
+    wait: config.wait && compileWait(config.wait),
     responseBody:
       config.respond.kind === "content" && config.respond.body !== undefined
         ? compileResponse(config.respond.body)

@@ -38,6 +38,13 @@ export interface WaitClaim {
   /** The mark of the waits that the delivery was held against. */
   readonly mark: number;
   readonly changes: readonly WaitChange[];
+  /** Waits that the delivery makes; whoever accepts it holds them within the bounds. */
+  readonly added?: readonly StoredWait[];
+}
+
+/** True where a delivery writes waits: then it neither coalesces nor overlaps. */
+export function writesWaits(claim: WaitClaim | undefined): claim is WaitClaim {
+  return claim !== undefined && (claim.changes.length > 0 || (claim.added ?? []).length > 0);
 }
 
 export interface WaitChange {

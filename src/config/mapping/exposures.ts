@@ -75,7 +75,8 @@ function actionOf(mapping: MappingConfig, rights: LevelRights | undefined, { age
   const fallback = rights?.channel === undefined ? mapping.fallback : undefined;
   const delivers = action === "agent" && mapping.deliver && (rights?.deliver ?? true);
   const hasWorkspace = workspace !== undefined && rights?.workspace !== false;
-  const isPersistent = sessionMode === "persistent";
+  // The run that ends a wait of the mapping continues the conversation.
+  const isPersistent = sessionMode === "persistent" || mapping.wait !== undefined;
   const extract = rights?.extract ?? mapping.extract;
   return {
     kind: chat === undefined ? action : "wake",

@@ -6,11 +6,13 @@ import type { MappingConfig } from "./schema.ts";
 import { LEVELS } from "../../core/delivery.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
+import { unclosedPlaceholder } from "../schema-parts.ts";
 import { checkChannel } from "../channel-target.ts";
 import { checkChat } from "./chat.ts";
 import { checkEnforceable } from "./enforceable.ts";
 import { checkExtract, checkExtractor } from "./extract-rules.ts";
 import { checkRunKeys } from "./run-rules.ts";
+import { checkWaitedHooks } from "./wait-rules.ts";
 
 /** The parts of the gateway that a mapping may refer to. */
 export interface References {
@@ -93,13 +95,6 @@ function checkPlaceholders(mapping: MappingConfig, written: object, findings: Fi
   }
 }
 
-/** The rest of a template from its first `{{` without an end. */
-function unclosedPlaceholder(template = ""): string | undefined {
-  const rest = template.replaceAll(/\{\{[^}]*\}\}/g, (closed) => " ".repeat(closed.length));
-  const at = rest.indexOf("{{");
-  return at === -1 ? undefined : template.slice(at);
-}
-
 /** Warns of keys that the mapping's action does not read. */
 function warnOfUnread(mapping: MappingConfig, written: object, findings: Findings): void {
   const unread = mapping.action === "wake" ? AGENT_ONLY : (["textTemplate"] as const);
@@ -131,7 +126,7 @@ export function checkReferences(
   }
   checkSessionKey(mapping, config, findings);
   const hasKey = (mapping.sessionKey ?? config.defaultSessionKey) !== undefined || mapping.transform !== undefined;
-  if (mapping.sessionMode === "persistent" && !hasKey) {
+  if (mapping.sessionMode === "persistent" && !hasKey && mapping.wait === undefined) {
     findings.warn(`${where}.sessionMode`, "has no effect without a sessionKey: each run then has a session of its own");
   }
   if (chat && gateway.takesOwnerMessages !== true) {
@@ -143,6 +138,7 @@ export function checkReferences(
     checkChannel(chat.channel, `${where}.chat.channel`, channels, findings);
   }
   checkEnforceable(mapping, { agents, channels }, findings);
+  checkWaitedHooks(mapping, config, findings);
   if (mapping.action === "wake") return;
   checkRights(mapping, { agents, channels }, findings);
   checkExtractor(mapping, agents, findings);

@@ -2,6 +2,7 @@ import { readCondition } from "../condition-syntax.ts";
 import type { Findings } from "../errors.ts";
 import { checkBudget } from "../budget.ts";
 import type { MappingConfig } from "./schema.ts";
+import { checkWaitMaking } from "./wait-rules.ts";
 
 /** Keys of {@link "../run".RUN_KEYS} that only a run of an agent reads. */
 const AGENT_ONLY = ["order", "overlap", "priority", "concurrency", "fallback"] as const;
@@ -15,6 +16,7 @@ export function checkRunKeys(mapping: MappingConfig, written: object, findings: 
   checkWhen(mapping, findings);
   checkCoalesce(mapping, findings);
   checkRespond(mapping, written, findings);
+  checkWaitMaking(mapping, findings);
   checkMode(mapping, findings);
   checkBudget(mapping.budget, `${mapping.where}.budget`, findings);
   warnOfUnread(mapping, written, findings);

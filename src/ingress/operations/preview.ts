@@ -9,6 +9,8 @@ import type { Replayable } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { judgeVerified } from "../pipeline.ts";
+import { explainWait } from "../waits/explain-wait.ts";
+import { makeWait, type MadeWait } from "../waits/make-wait.ts";
 import { RequestFacts } from "../request-log.ts";
 import type { ConfigReload } from "../reload.ts";
 import { senderOn } from "../replay.ts";
@@ -31,6 +33,8 @@ export interface Preview {
   readonly reason: string | null;
   readonly mappingId: string | null;
   readonly runs: readonly PreviewedRun[];
+  /** The wait that it makes, in sentences; absent: none. */
+  readonly wait?: readonly string[];
   /** The mapping that took it, as far as a person edits it; `null` for a direct call, and where none did. */
   readonly mapping: PreviewedMapping | null;
 }
@@ -157,17 +161,18 @@ export class PreviewOperations {
       const verified = fromStored(call, body, this.#ingress.host.clock.now());
       const facts = new RequestFacts();
       const judged = await judgeVerified(this.#ingress, active, { verified, sender, accept: rules.accept, facts });
-      const taken = active.config.mappings.find(({ id }) => id === facts.mapping);
-      const mapping = taken === undefined ? null : mappingOf(taken);
+      const chosen = active.config.mappings.find(({ id }) => id === facts.mapping);
+      const mapping = chosen === undefined ? null : mappingOf(chosen);
       if (isRefusal(judged)) return refusedPreview(judged, mapping);
-      const { rendered, specs } = judged;
-      const mappingId = facts.mapping ?? null;
+      const made = makeWait(judged);
+      const { rendered, specs } = made ?? judged;
+      const taken = { mappingId: facts.mapping ?? null, mapping, ...(made && { wait: waitLines(made) }) };
       const { ended } = rendered;
       if (ended === undefined) {
-        return { outcome: "runs", reason: null, mappingId, mapping, runs: specs.map((spec) => this.#runOf(spec)) };
+        return { outcome: "runs", reason: null, ...taken, runs: specs.map((spec) => this.#runOf(spec)) };
       }
       const outcome = ended.state === "filtered" || ended.state === "failed" ? ended.state : "skipped";
-      return { outcome, reason: ended.reason, mappingId, mapping, runs: [] };
+      return { outcome, reason: ended.reason, ...taken, runs: [] };
     } finally {
       active.transforms.leave();
     }
@@ -180,6 +185,13 @@ export class PreviewOperations {
     const extraction = spec.kind === "agent" && spec.extract ? extractionOf(spec, spec.extract) : undefined;
     return { kind, agentId, sessionKey, target: targetOf(spec), prompt, ...(extraction && { extraction }) };
   }
+}
+
+/** What the session would wait for. */
+function waitLines({ wait, problem }: MadeWait): readonly string[] {
+  if (wait === undefined) return [`No wait is made: ${problem}`];
+  const { sessionKey, note } = wait;
+  return [note === "" ? `${sessionKey} waits.` : `${sessionKey} waits: ${note}`, ...explainWait(wait)];
 }
 
 function extractionOf(spec: AgentSpec, extract: ExtractSpec): string {

@@ -59,7 +59,7 @@ export async function backtestWait(
   const end = Math.min(period.receivedBefore ?? Infinity, ingress.host.clock.now());
   const { ids, more } = await idsOf(ingress, period);
   const trial: Trial = {
-    wait: { ...NOTHING, ...conditionOf(active, wish), minLevel, until: Number.MAX_SAFE_INTEGER },
+    wait: { ...NOTHING, ...conditionOf(active.config.mappings, wish), minLevel, until: Number.MAX_SAFE_INTEGER },
     index: new WaitIndex(),
     counted: [],
     fired: [],

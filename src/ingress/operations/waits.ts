@@ -1,5 +1,6 @@
 import { isKnownAgent } from "../../config/mapping/rules.ts";
 import { sessionKeyProblem, withoutAgent } from "../../config/session.ts";
+import { WaitRefused, type WaitWish } from "../../config/wait-wish.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { ReplyTarget } from "../../core/run.ts";
 import type { Wait } from "../../core/wait.ts";
@@ -9,8 +10,8 @@ import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { explainWait } from "../waits/explain-wait.ts";
 import type { WaitBook } from "../waits/wait-book.ts";
-import { WaitRefused, type WaitRequest, type WaitTrial, type WaitWish } from "../waits/wait-request.ts";
-import { type Waiter, waitOf } from "../waits/wait-terms.ts";
+import type { WaitRequest, WaitTrial } from "../waits/wait-request.ts";
+import { storedWait, type Waiter, waitOf } from "../waits/wait-terms.ts";
 import { backtestWait, type TrialPeriod, type TriedWait } from "./wait-backtest.ts";
 
 /** A wait as a person and an agent see it; times are ISO 8601 UTC. */
@@ -22,6 +23,8 @@ export interface WaitView extends Pick<Wait, "id" | "agentId" | "sessionKey" | "
   readonly instead: boolean;
   readonly createdAt: string;
   readonly madeBy: string | null;
+  /** The mapping whose event made it. */
+  readonly mapping: string | null;
   readonly seen: readonly { readonly at: string; readonly hook: string; readonly event: string | null }[];
   /** Why it has not been fulfilled yet. */
   readonly explanation: readonly string[];
@@ -82,8 +85,7 @@ export class WaitOperations {
     const problem = book.index.problem([...wait.all, ...wait.any, ...wait.none]);
     if (problem !== undefined) throw new WaitRefused(problem);
     const { id, sessionKey: session } = wait;
-    const bounds = { total: max, ofSession: maxPerSession };
-    const added = await ingress.store.addWait({ id, session, version: 1, content: JSON.stringify(wait) }, bounds);
+    const added = await ingress.store.addWait(storedWait(wait), { total: max, ofSession: maxPerSession });
     if (added === "full") throw new WaitRefused(`${max} waits are open already (hooks.waits.max); cancel some.`);
     if (added === "session-full") {
       throw new WaitRefused(`The session has ${maxPerSession} waits already (hooks.waits.maxPerSession); cancel some.`);
@@ -142,6 +144,7 @@ function viewOf(wait: Wait): WaitView {
     instead,
     createdAt: iso(wait.createdAt),
     madeBy,
+    mapping: wait.mapping ?? null,
     seen: wait.seen.map(({ at, hook, event }) => ({ at: iso(at), hook, event })),
     explanation: explainWait(wait),
   };

@@ -3,6 +3,7 @@ import type { CoalesceConfig } from "../../config/run.ts";
 import type { Chain } from "../../core/chain.ts";
 import type { Action, EventActor, EventObject, Headers } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
+import type { Wait } from "../../core/wait.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type {
@@ -13,8 +14,9 @@ import type {
   OverlapClaim,
   ReplayKeyClaim,
 } from "../../storage/new-delivery.ts";
-import type { WaitClaim } from "../../storage/wait-store.ts";
+import { type WaitClaim, writesWaits } from "../../storage/wait-store.ts";
 import { commit, type Accepted } from "../commit.ts";
+import { storedWait } from "../waits/wait-terms.ts";
 import { quarantineReason } from "../quarantine.ts";
 import type { IngressContext } from "../context.ts";
 import { plannedStatus } from "./respond.ts";
@@ -34,6 +36,8 @@ export interface Accepting {
   readonly specs: readonly RunSpec[];
   /** What it does to the waits of sessions. */
   readonly fulfilment?: Fulfilment | undefined;
+  /** The wait that it makes. */
+  readonly added?: Wait | undefined;
   /** The delivery that it is a replay of; what its sender would repeat, a replay may repeat too. */
   readonly replayOf: string | undefined;
 }
@@ -75,7 +79,7 @@ export function accept(
     replayOf,
     ...claims,
     // What is held joins no other call, and keeps none from running.
-    ...(held === undefined && !changesWaits(waits) ? runClaimsOf(accepting) : {}),
+    ...(held === undefined && !writesWaits(waits) ? runClaimsOf(accepting) : {}),
     ...(waits && { waits }),
   };
   for (const { hidden } of specs) {
@@ -92,16 +96,16 @@ export function accept(
 /** A call whose transform failed changes no wait: its sender's next try does. */
 function waitsOf(
   { store, waits }: Pick<IngressContext, "store" | "waits">,
-  { fulfilment, rendered }: Accepting,
+  { fulfilment, rendered, added: wait }: Accepting,
 ): { readonly waits: WaitClaim | undefined; readonly resumed: readonly RunSpec[] } {
-  if (fulfilment !== undefined && !rendered.failure) return { waits: fulfilment.claim, resumed: fulfilment.specs };
+  const added = wait && { added: [storedWait(wait)] };
+  if (fulfilment !== undefined && !rendered.failure) {
+    return { waits: { ...fulfilment.claim, ...added }, resumed: fulfilment.specs };
+  }
   // Where other gateways can add waits, the store knows whether it was held against all.
-  const claim = store.shared === undefined || waits === undefined ? undefined : { mark: waits.mark, changes: [] };
+  const isHeldAgainst = added !== undefined || store.shared !== undefined;
+  const claim = isHeldAgainst && waits ? { mark: waits.mark, changes: [], ...added } : undefined;
   return { waits: claim, resumed: [] };
-}
-
-function changesWaits(waits: WaitClaim | undefined): boolean {
-  return waits !== undefined && waits.changes.length > 0;
 }
 
 /** A copy of a call is no further event of its chain. */

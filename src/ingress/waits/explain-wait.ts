@@ -18,7 +18,8 @@ export function explainWait(wait: Wait): readonly string[] {
         : `No ${excluded} since ${iso(quietSince)}: ${by === undefined ? "the deadline comes before" : `fulfilled at ${iso(by)}`}, unless one comes.`,
     );
   }
-  return [...lines, `The deadline is ${iso(until)}.`];
+  const maker = wait.mapping === undefined ? [] : [`An event of the mapping ${wait.mapping} made it.`];
+  return [...lines, `The deadline is ${iso(until)}.`, ...maker];
 }
 
 function anyLine(wait: Wait): string {

@@ -1,7 +1,7 @@
 import type { PayloadContext } from "../../core/delivery.ts";
 import type { Wait } from "../../core/wait.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
-import type { StoredWait, WaitChange } from "../../storage/wait-store.ts";
+import type { StoredWait, WaitBounds, WaitClaim } from "../../storage/wait-store.ts";
 import { WaitIndex, type WaitedHook } from "./index-waits.ts";
 import type { WaitPlace } from "./progress.ts";
 
@@ -16,10 +16,17 @@ export class WaitBook {
   readonly #store: Pick<DeliveryStore, "waits">;
   readonly #waits = new Map<string, KnownWait>();
   readonly #index = new WaitIndex();
+  /** Of each session. */
+  readonly #counts = new Map<string, number>();
+  /** Waits that calls under way make. */
+  readonly #reserved = new Map<string, Wait>();
+  readonly #reservedIndex = new WaitIndex();
   #mark = 0;
   #reading: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #readsAll = false;
+  /** Waits that calls have added since the reading began, which does not have them. */
+  readonly #fresh = new Set<string>();
 
   constructor(store: Pick<DeliveryStore, "waits">) {
     this.#store = store;
@@ -46,8 +53,36 @@ export class WaitBook {
     return this.#index.find(hook, context);
   }
 
-  /** Takes up what a commit has changed. */
-  changed(changes: readonly WaitChange[]): void {
+  /**
+   * Keeps a place for a wait that a call makes, until it is released: why there is none, or `undefined`. It counts what
+   * this gateway knows.
+   */
+  reserve(wait: Wait, { total, ofSession }: WaitBounds): string | undefined {
+    const count = this.#waits.size + this.#reserved.size;
+    if (count >= total) return `${total} waits are open already (hooks.waits.max).`;
+    if ((this.#counts.get(wait.sessionKey) ?? 0) >= ofSession) {
+      return `The session has ${ofSession} waits already (hooks.waits.maxPerSession).`;
+    }
+    const problem = this.#index.problem([...wait.all, ...wait.any, ...wait.none], this.#reservedIndex);
+    if (problem !== undefined) return problem;
+    this.#reserved.set(wait.id, wait);
+    this.#reservedIndex.add(wait);
+    this.#count(wait, 1);
+    return undefined;
+  }
+
+  release(wait: Wait): void {
+    if (!this.#reserved.delete(wait.id)) return;
+    this.#reservedIndex.remove(wait);
+    this.#count(wait, -1);
+  }
+
+  /** Takes up what a commit has changed and added. */
+  changed({ changes, added = [] }: Pick<WaitClaim, "changes" | "added">): void {
+    for (const stored of added) {
+      this.#put(stored);
+      this.#fresh.add(stored.id);
+    }
     for (const { id, version, content } of changes) {
       const session = this.#waits.get(id)?.wait.sessionKey;
       if (content === null || session === undefined) this.#drop(id);
@@ -77,12 +112,13 @@ export class WaitBook {
   async #read(): Promise<void> {
     const since = this.#readsAll ? 0 : this.#mark;
     this.#readsAll = false;
+    this.#fresh.clear();
     const { waits, mark } = await this.#store.waits(since);
     this.#mark = Math.max(mark, this.#mark);
     for (const stored of waits) this.#put(stored);
     if (since > 0) return;
     const ids = new Set(waits.map(({ id }) => id));
-    for (const id of this.#waits.keys()) if (!ids.has(id)) this.#drop(id);
+    for (const id of this.#waits.keys()) if (!ids.has(id) && !this.#fresh.has(id)) this.#drop(id);
   }
 
   #put({ id, version, content }: StoredWait): void {
@@ -91,7 +127,9 @@ export class WaitBook {
     const wait = JSON.parse(content) as Wait;
     this.#waits.set(id, { wait, version });
     // What it matches never changes.
-    if (known === undefined) this.#index.add(wait);
+    if (known !== undefined) return;
+    this.#index.add(wait);
+    this.#count(wait, 1);
   }
 
   #drop(id: string): void {
@@ -99,5 +137,12 @@ export class WaitBook {
     if (known === undefined) return;
     this.#waits.delete(id);
     this.#index.remove(known.wait);
+    this.#count(known.wait, -1);
+  }
+
+  #count({ sessionKey }: Wait, by: number): void {
+    const count = (this.#counts.get(sessionKey) ?? 0) + by;
+    if (count === 0) this.#counts.delete(sessionKey);
+    else this.#counts.set(sessionKey, count);
   }
 }

@@ -1,79 +1,66 @@
 import { randomBytes } from "node:crypto";
-import { readCondition } from "../../config/condition-syntax.ts";
-import type { Wait, WaitMatch } from "../../core/wait.ts";
+import {
+  readWaitCondition,
+  unknownHook,
+  type WaitCondition,
+  WaitRefused,
+  type WaitWish,
+} from "../../config/wait-wish.ts";
+import type { Wait } from "../../core/wait.ts";
+import type { StoredWait } from "../../storage/wait-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { begun } from "./progress.ts";
-import { WaitRefused, type WaitRequest, type WaitWish } from "./wait-request.ts";
-
-type Condition = Pick<Wait, "all" | "any" | "none" | "quietMs">;
-type Known = Pick<ActiveConfig, "config">;
 
 /** For whom the wait is made, and what is left to the run that ends it. */
-export type Waiter = Pick<Wait, "agentId" | "sessionKey" | "level" | "rights" | "madeBy" | "delivery" | "fallback">;
+export type Waiter = Pick<
+  Wait,
+  "agentId" | "sessionKey" | "level" | "rights" | "madeBy" | "mapping" | "delivery" | "fallback"
+>;
 
 /** Reads a wish. Throws a {@link WaitRefused}. */
-export function waitOf(active: Known, wish: WaitWish, waiter: Waiter, now: number): Wait {
-  const { maxDays } = active.config.waits;
-  const withinMs = wish.withinSeconds * 1_000;
-  if (withinMs > maxDays * 86_400_000) {
+export function waitOf({ config }: Pick<ActiveConfig, "config">, wish: WaitWish, waiter: Waiter, now: number): Wait {
+  const { maxDays } = config.waits;
+  if (wish.withinSeconds > maxDays * 86_400) {
     throw new WaitRefused(`withinSeconds is longer than ${maxDays} days (hooks.waits.maxDays).`);
   }
-  const condition = conditionOf(active, wish);
-  if (condition.quietMs > withinMs) throw new WaitRefused("quietSeconds is longer than withinSeconds.");
+  return newWait(conditionOf(config.mappings, wish), wish, waiter, now);
+}
+
+/** What is waited for, of hooks that there are. Throws a {@link WaitRefused}. */
+export function conditionOf(
+  mappings: Parameters<typeof unknownHook>[0],
+  wish: Parameters<typeof readWaitCondition>[0],
+): WaitCondition {
+  const condition = readWaitCondition(wish);
+  const problem = unknownHook(mappings, condition);
+  if (problem !== undefined) throw new WaitRefused(problem);
+  return condition;
+}
+
+/** As the store keeps a new one. */
+export function storedWait(wait: Wait): StoredWait {
+  return { id: wait.id, session: wait.sessionKey, version: 1, content: JSON.stringify(wait) };
+}
+
+/** A wait that begins now; its terms were read before. */
+export function newWait(
+  condition: WaitCondition,
+  { note, withinSeconds, minLevel, instead, times }: WaitWish,
+  waiter: Waiter,
+  now: number,
+): Wait {
   const wait: Wait = {
     ...waiter,
     ...condition,
     id: `wait_${randomBytes(12).toString("hex")}`,
-    note: wish.note ?? "",
-    until: now + withinMs,
-    minLevel: wish.minLevel ?? "unknown",
-    instead: wish.instead ?? false,
+    note: note ?? "",
+    until: now + withinSeconds * 1_000,
+    minLevel: minLevel ?? "unknown",
+    instead: instead ?? false,
     createdAt: now,
-    times: wish.times ?? 1,
+    times: times ?? 1,
     seen: [],
     quietSince: null,
   };
   return begun(wait, now);
-}
-
-/** What is waited for. Throws a {@link WaitRefused}. */
-export function conditionOf(
-  active: Known,
-  wish: Pick<
-    WaitRequest,
-    "hook" | "sender" | "event" | "when" | "correlation" | "all" | "any" | "none" | "quietSeconds"
-  >,
-): Condition {
-  const { all = [], any = [], none = [], quietSeconds, hook, sender, event, when, correlation } = wish;
-  const hasOne = [hook, sender, event, when, correlation].some((part) => part !== undefined);
-  if (hasOne && all.length + any.length > 0) {
-    throw new WaitRefused("Write the event either by itself or in all and any.");
-  }
-  const condition = { all: hasOne ? [{ hook, sender, event, when, correlation }] : all, any, none };
-  if (Object.values(condition).every((list) => list.length === 0)) {
-    throw new WaitRefused("It waits for nothing: name a hook or a sender.");
-  }
-  if (none.length > 0 !== (quietSeconds !== undefined)) {
-    throw new WaitRefused("none and quietSeconds go together: none of these for so long.");
-  }
-  for (const [list, matches] of Object.entries(condition)) {
-    for (const match of matches) checkMatch(active, match, hasOne && list === "all" ? "the event" : list);
-  }
-  return { ...condition, quietMs: (quietSeconds ?? 0) * 1_000 };
-}
-
-function checkMatch({ config: { mappings } }: Known, { hook, sender, when }: WaitMatch, where: string): void {
-  if ((hook === undefined) === (sender === undefined)) {
-    throw new WaitRefused(`In ${where}: name either a hook or a sender.`);
-  }
-  const isKnown = mappings.some(({ id, preset }) => (hook === undefined ? preset === sender : id === hook));
-  if (!isKnown) {
-    const what =
-      hook === undefined
-        ? `no mapping has the preset ${JSON.stringify(sender)}`
-        : `there is no mapping ${JSON.stringify(hook)}`;
-    throw new WaitRefused(`In ${where}: ${what}.`);
-  }
-  const syntax = when === undefined ? undefined : readCondition(when);
-  if (syntax?.ok === false) throw new WaitRefused(`In ${where}: when ${syntax.problem}.`);
 }

@@ -1,11 +1,11 @@
 /** `wait_for_event`: the tool by which an agent lets its own session wait. */
 import { configLines } from "../../config/errors.ts";
 import { compileSchemaCheck } from "../../config/schema-check.ts";
+import { WaitRefused, type WaitWish, WaitWishSchema } from "../../config/wait-wish.ts";
 import { leastRights } from "../../core/agent-rights.ts";
 import type { AgentTool, ToolUser } from "../../core/agent-tool.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
 import type { WaitOperations } from "../operations/waits.ts";
-import { WaitRefused, type WaitWish, WaitWishSchema } from "./wait-request.ts";
 import type { Waiter } from "./wait-terms.ts";
 
 const DESCRIPTION =

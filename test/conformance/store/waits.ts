@@ -114,11 +114,47 @@ export function describeWaits(underTest: () => StoreUnderTest): void {
     expect((await store.waits(0)).waits).toEqual([]);
   });
 
+  it("adds a wait with the delivery that makes it, once of fifty copies, also without a run and after a restart", async () => {
+    const session = underTest();
+    const { store } = session;
+    const { mark } = await store.waits(0);
+    const replayKeys = [{ key: Buffer.alloc(32, 9), expiresAt: Number.MAX_SAFE_INTEGER }];
+    const copies = Array.from({ length: 50 }, (_, at) => {
+      const added = [wait("a", { id: `wait_${String(at).padStart(24, "0")}` })];
+      return store.accept(newDelivery({ waits: { mark, changes: [], added }, replayKeys }));
+    });
+    const kinds = (await Promise.all(copies)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "accepted")).toHaveLength(1);
+    const [first, ...more] = (await store.waits(0)).waits;
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({ session: "agent:main:hook:1", version: 1, content: wait("a").content });
+
+    const ended = { runs: [], ended: { state: "skipped", reason: "it makes a wait" } } as const;
+    const waits = { mark: (await store.waits(0)).mark, changes: [], added: [wait("b")] };
+    await store.accept(newDelivery({ ...ended, waits }));
+    const again = await session.reopen();
+    expect((await again.waits(0)).waits).toEqual([first, wait("b")]);
+  });
+
+  it("adds a wait and ends another one with the same delivery, or does neither", async () => {
+    const { store } = underTest();
+    await store.addWait(wait("a"), BOUNDS);
+    const { mark } = await store.waits(0);
+    const end = { id: wait("a").id, content: null };
+    const stale = { mark, changes: [{ ...end, version: 2 }], added: [wait("b")] };
+    await expect(store.accept(newDelivery({ waits: stale }))).rejects.toMatchObject({ code: "STALE" });
+    expect((await store.waits(0)).waits).toEqual([wait("a")]);
+    await store.accept(newDelivery({ waits: { mark, changes: [{ ...end, version: 1 }], added: [wait("b")] } }));
+    expect((await store.waits(0)).waits).toEqual([wait("b")]);
+  });
+
   it("refuses a delivery that changes waits and coalesces or overlaps", async () => {
     const { store } = underTest();
     const waits = { mark: 0, changes: [{ id: wait("a").id, version: 1, content: null }] };
     const run = { lane: "l", spec: agentSpec() };
     const overlap = { key: Buffer.alloc(32, 1), mode: "skip" } as const;
+    const added = { mark: 0, changes: [], added: [wait("a")] };
     await expect(store.accept(newDelivery({ runs: [run], waits, overlap }))).rejects.toThrow(RangeError);
+    await expect(store.accept(newDelivery({ runs: [run], waits: added, overlap }))).rejects.toThrow(RangeError);
   });
 }

@@ -25,6 +25,14 @@ const open = (): GatewayProcess => {
       mappings: [
         { ...mapping, id: "ci", match: { path: "ci" } },
         { ...mapping, id: "alerts", match: { path: "alerts" } },
+        {
+          ...mapping,
+          id: "opened",
+          match: { path: "opened" },
+          sessionKey: "hook:work",
+          sessionMode: "persistent",
+          respond: { wait: { hook: "ci", correlation: { path: "pr", equals: "{{pr}}" }, withinSeconds: 3_600 } },
+        },
       ],
       store: { url: { env: "DATABASE_URL" }, several: true },
     },
@@ -99,6 +107,26 @@ it("a condition of three events is fulfilled once, over the end of the gateway t
   expect(text).toMatch(/^Fulfilled: [^]*it is red[^]*it is green/u);
   expect(more).toEqual([]);
   expect(await waits(second)).toEqual([]);
+});
+
+it("a wait that an event makes at one gateway is ended by an event at the other, once of many", async () => {
+  const [first, second] = gateways;
+  const copy = { "idempotency-key": "opened-7" };
+  const opened = Array.from({ length: 10 }, (_, at) =>
+    gateways[at % 2]!.post("/hooks/opened", { pr: 7, text: "opened" }, copy),
+  );
+  for (const { status } of await Promise.all(opened)) expect(status).toBe(202);
+  expect(await waits(first)).toMatchObject([{ mapping: "opened", sessionKey: SESSION }]);
+  for (const [at, maker] of [first, second, first].entries()) {
+    const taker = maker === first ? second : first;
+    await maker.post("/hooks/opened", { pr: 10 + at, text: "opened" });
+    expect((await taker.post("/hooks/ci", { pr: 10 + at, text: `built ${at}` })).status).toBe(202);
+    expect((await resumed(first)).filter((text) => text.includes(`built ${at}`))).toHaveLength(1);
+  }
+  const calls = Array.from({ length: 20 }, (_, at) => gateways[at % 2]!.post("/hooks/ci", { pr: 7, text: "built" }));
+  for (const { status } of await Promise.all(calls)) expect(status).toBe(202);
+  expect((await resumed(second)).filter((text) => text.endsWith("ci\nbuilt"))).toHaveLength(1);
+  expect([await waits(first), await waits(second)]).toEqual([[], []]);
 });
 
 it("a deadline that passes while no gateway runs resumes the session once", async () => {

@@ -71,13 +71,18 @@ export function PlaygroundPage({ filters }: { readonly filters: URLSearchParams 
 }
 
 function Judged({ preview, label = "Outcome" }: { readonly preview: Preview; readonly label?: string }): JSX.Element {
-  const { outcome, reason, mappingId, runs } = preview;
+  const { outcome, reason, mappingId, runs, wait } = preview;
   return (
     <section aria-label={label}>
       <p class={outcome === "refused" || outcome === "failed" ? "note problem" : "note"} role="status">
         {outcome === "runs" ? `It starts ${runs.length === 1 ? "a run" : `${runs.length} runs`}.` : `It is ${outcome}.`}{" "}
         {reason} {mappingId !== null && `Mapping: ${mappingId}.`}
       </p>
+      {wait?.map((line) => (
+        <p key={line} class="note">
+          {line}
+        </p>
+      ))}
       {runs.map((run, at) => (
         <section key={at}>
           <RunFacts run={run} />

@@ -1,6 +1,6 @@
 import { MAX_LISTED_REPEATS } from "../../delivery-store.ts";
 import type { ChangedRun } from "../../shared-store.ts";
-import type { WaitChange, WaitClaim } from "../../wait-store.ts";
+import type { StoredWait, WaitChange, WaitClaim } from "../../wait-store.ts";
 import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY, SKIPPED } from "../../sqlite/codes.ts";
 import { deliveryId, runId, runIds } from "../../sqlite/public-id.ts";
@@ -115,6 +115,7 @@ class AcceptPlan {
   readonly #joined: [number, number][] = [];
   readonly #superseded: number[] = [];
   readonly #changedWaits: WaitChange[] = [];
+  readonly #addedWaits: StoredWait[] = [];
   #earliest = Infinity;
 
   constructor(stored: Surroundings & { readonly mark: number }) {
@@ -150,6 +151,7 @@ class AcceptPlan {
     const { waits } = row.delivery;
     if (waits !== undefined && !this.#isCurrent(waits)) return { kind: "stale" };
     this.#changedWaits.push(...(waits?.changes ?? []));
+    this.#addedWaits.push(...(waits?.added ?? []));
     this.#earliest = Math.min(this.#earliest, receivedAt);
     // The next try of one that has failed at once is a new call.
     if (row.ended !== ENDED_FAILED) {
@@ -175,7 +177,7 @@ class AcceptPlan {
       await session.run(skipRuns, this.#superseded, OVERLAP_LATEST_REASON);
       await endSkipped(session, this.#superseded, OVERLAP_LATEST_REASON);
     }
-    await changeWaits(session, this.#changedWaits);
+    await changeWaits(session, { changes: this.#changedWaits, added: this.#addedWaits });
     await insertAll(session, this.#insertions);
   }
 

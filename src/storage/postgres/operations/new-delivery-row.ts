@@ -1,5 +1,6 @@
 import type { RunSpec } from "../../../core/run.ts";
 import { GROUPED_WAITS, type NewDelivery } from "../../new-delivery.ts";
+import { writesWaits } from "../../wait-store.ts";
 import { AGENT, codeOfEnded, chainText, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../../sqlite/codes.ts";
 import { type DeliveryKey, parseDeliveryId } from "../../sqlite/public-id.ts";
 import { type StoredSpec, storeSpec } from "../../sqlite/stored-spec.ts";
@@ -85,7 +86,7 @@ function assertWhole({ ended, runs, coalesce, overlap, held, waits, replayKeys =
     throw new RangeError(`A delivery has at most ${RUNS_PER_DELIVERY} runs; this one has ${runs.length}.`);
   }
   if ((runs.length === 0) !== (ended !== undefined)) throw new RangeError("A delivery has either runs or an end.");
-  if (isGrouped && waits !== undefined && waits.changes.length > 0) throw new RangeError(GROUPED_WAITS);
+  if (isGrouped && writesWaits(waits)) throw new RangeError(GROUPED_WAITS);
   if (ended?.state === "failed" && isGrouped) {
     throw new RangeError("A delivery that has failed at once has neither coalesce nor overlap: it has no run.");
   }

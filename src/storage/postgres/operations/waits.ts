@@ -13,6 +13,9 @@ const update = command(`
   UPDATE reveille.waits AS w SET version = version + 1, content = n.content,
     change = (SELECT changes FROM reveille.wait_changes)
   FROM unnest($1::text[], $2::text[]) AS n (id, content) WHERE w.id = n.id`);
+const insert = command(`
+  INSERT INTO reveille.waits (id, session, version, content, change)
+  SELECT $1, $2, $3, $4, changes FROM reveille.wait_changes`);
 const removeAll = command("DELETE FROM reveille.waits WHERE id = ANY ($1::text[])");
 
 /** The versions of waits, which no other gateway changes before the transaction ends. */
@@ -21,23 +24,24 @@ export async function lockWaits(session: Session, ids: readonly string[]): Promi
   return new Map((await session.rows(lockVersions, ids)).map(({ id, version }) => [id, version]));
 }
 
-/** Changes waits, which are locked. */
-export async function changeWaits(session: Session, changes: readonly WaitChange[]): Promise<void> {
+/** Changes waits, which are locked, and makes others. */
+export async function changeWaits(
+  session: Session,
+  { changes, added }: { readonly changes: readonly WaitChange[]; readonly added: readonly StoredWait[] },
+): Promise<void> {
   const ended = changes.filter(({ content }) => content === null).map(({ id }) => id);
   const changed = changes.flatMap(({ id, content }) => (content === null ? [] : [[id, content] as const]));
   if (ended.length > 0) await session.run(removeAll, ended);
-  if (changed.length === 0) return;
+  if (changed.length + added.length === 0) return;
   await session.run(count);
-  await session.run(update, ...columnsOf(changed));
+  if (changed.length > 0) await session.run(update, ...columnsOf(changed));
+  for (const { id, session: key, version, content } of added) await session.run(insert, id, key, version, content);
 }
 
 const countWaits = statement(
   { total: "integer", of_session: "integer" },
   "SELECT count(*) AS total, count(*) FILTER (WHERE session = $1) AS of_session FROM reveille.waits",
 );
-const insert = command(`
-  INSERT INTO reveille.waits (id, session, version, content, change)
-  SELECT $1, $2, $3, $4, changes FROM reveille.wait_changes`);
 const remove = command("DELETE FROM reveille.waits WHERE id = $1");
 
 /** The row of the count is locked first: gateways add one after the other, so that the bounds hold. */

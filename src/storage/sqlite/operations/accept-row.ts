@@ -1,6 +1,6 @@
 import type { RunSpec } from "../../../core/run.ts";
 import { GROUPED_WAITS, type NewDelivery } from "../../new-delivery.ts";
-import type { WaitChange } from "../../wait-store.ts";
+import { type StoredWait, type WaitChange, writesWaits } from "../../wait-store.ts";
 import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
 import { chainText, AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
@@ -68,7 +68,13 @@ export interface AcceptExtras {
   readonly group: CallGroup | null;
   /** Why its runs wait for a person. */
   readonly held: string | null;
-  readonly waits: readonly WaitChange[] | null;
+  readonly waits: WaitWrites | null;
+}
+
+/** Waits that the delivery changes, and those that it makes. */
+export interface WaitWrites {
+  readonly changes: readonly WaitChange[];
+  readonly added: readonly StoredWait[];
 }
 
 /** The claim of a delivery that coalesces or overlaps with others of its key; keys as {@link packKey} writes them. */
@@ -127,10 +133,10 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
 
 function extrasOf(delivery: NewDelivery): AcceptExtras | null {
   const { coalesce, ended, overlap, replayOf, held, waits } = delivery;
-  const changes = waits === undefined || waits.changes.length === 0 ? null : waits.changes;
+  const writes = writesWaits(waits) ? { changes: waits.changes, added: waits.added ?? [] } : null;
   const isGrouped = (coalesce ?? overlap) !== undefined;
-  if (!isGrouped && ended === undefined && (replayOf ?? held) === undefined && changes === null) return null;
-  if (isGrouped && changes !== null) throw new RangeError(GROUPED_WAITS);
+  if (!isGrouped && ended === undefined && (replayOf ?? held) === undefined && writes === null) return null;
+  if (isGrouped && writes !== null) throw new RangeError(GROUPED_WAITS);
   if (held !== undefined && (ended !== undefined || isGrouped)) {
     throw new RangeError("A delivery is held only with runs that neither coalesce nor overlap.");
   }
@@ -145,7 +151,7 @@ function extrasOf(delivery: NewDelivery): AcceptExtras | null {
     relatedTag: replayed?.tag ?? null,
     group: groupOf(delivery),
     held: held ?? null,
-    waits: changes,
+    waits: writes,
   };
 }
 

@@ -100,9 +100,9 @@ export function acceptOperation(
   return (row) => {
     const [seq, , receivedAt] = row;
     const extras = row[AT.extras];
-    const changes = extras === null ? null : extras.waits;
+    const writes = extras === null ? null : extras.waits;
     // Before anything is claimed: the call is held against the waits again, and then handed in again.
-    if (changes !== null && !waits.areCurrent(changes)) return { kind: "stale" };
+    if (writes !== null && !waits.areCurrent(writes.changes)) return { kind: "stale" };
     if (extras !== null && extras.ended === ENDED_FAILED) return fail(row, extras);
     const stored = storedReplayKeys(row[AT.replayKeys]);
     const marks = unpackReplayKeys(stored);
@@ -126,7 +126,7 @@ export function acceptOperation(
     if (group?.kind === "coalesce") return coalesce(row, owned, extras, group);
     if (group !== null) return overlap(row, owned, extras, group);
     insert.withExtras(row, owned, extras);
-    if (changes !== null) waits.carryOut(changes);
+    if (writes !== null) waits.carryOut(writes);
     return undefined;
   };
 }

@@ -91,6 +91,11 @@ describe("the Rule of Two at load", () => {
       "recipient of its own",
     ],
     [
+      "a conversation that a wait of the mapping continues",
+      { respond: { wait: { sender: "github", withinSeconds: 60 } }, channel: "chat", to: "{{payload.x}}" },
+      "recipient of its own on the channel chat",
+    ],
+    [
       "a conversation that answers its sender",
       { sessionMode: "persistent", respond: "result" },
       "the sender, which is answered",
