@@ -1,7 +1,6 @@
 /** The files that a backup holds besides the database. */
 import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { EventRecords } from "../../hosts/embedded/subscriptions/events/event-records.ts";
 import { SubscriptionRecords } from "../../hosts/embedded/subscriptions/records.ts";
 import { ConfigFile } from "../config-file.ts";
 import { CliError } from "../errors.ts";
@@ -52,8 +51,10 @@ export function collectFiles({ configFile, stateDir }: FileLocations, withSecret
     files.addIfThere(stateName(stateDir, path), path);
     missing.push({ path: `the credentials of ${record.sender}`, from: record.credentials });
   }
-  const events = new EventRecords(stateDir);
-  for (const path of events.all().map(({ name }) => events.fileOf(name))) files.add(stateName(stateDir, path), path);
+  // A gateway of this version takes them into its state.
+  const events = join(stateDir, "subscriptions", "events");
+  for (const path of filesIn(events).filter((each) => each.endsWith(".json")))
+    files.add(stateName(stateDir, path), path);
   if (withSecrets) files.addIfThere("state/gateway.key", join(stateDir, "gateway.key"));
   return { files: files.all, leftOut: [...leftOut, ...missing], isOnPostgres: hasStore(written) };
 }

@@ -158,6 +158,7 @@ export class EmbeddedGateway {
     const hooksUrl = (): string | undefined => hooksUrlOf(this.#config.current, this.#publicAddress.state?.url);
     const subscriptions = new Subscriptions({
       ...common,
+      state: parts.state,
       ingress: () => ingress,
       hooksUrl: () => hooksUrl() ?? (this.#publicAddress.state && null),
       ownUrl: () => `${this.url}${hooksPathOf(this.#config.current)}`,

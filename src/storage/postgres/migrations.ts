@@ -247,6 +247,11 @@ const waits: readonly string[] = [
 /** What senders have delivered in handshakes. */
 const senderKeys: readonly string[] = [`CREATE TABLE reveille.sender_keys (route text PRIMARY KEY, key text NOT NULL)`];
 
+/** How far subscriptions to events have come. */
+const subscriptions: readonly string[] = [
+  `CREATE TABLE reveille.embedded_subscription (name text PRIMARY KEY, record text NOT NULL)`,
+];
+
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,
@@ -256,4 +261,5 @@ export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0006-failures": failures,
   "0007-gateways": gateways,
   "0008-sender-keys": senderKeys,
+  "0009-subscriptions": subscriptions,
 };

@@ -286,6 +286,18 @@ export function describeGatewayState(name: string, open: () => Promise<OpenedSta
       ]);
     });
 
+    it("keeps how far each subscription has come, the latest of each, until it is removed", async () => {
+      await commit(
+        ["saveSubscription", { name: "b", record: "first" }],
+        ["saveSubscription", { name: "a", record: "other" }],
+        ["saveSubscription", { name: "b", record: "second" }],
+      );
+      expect(await state.read("subscriptions", 10)).toEqual(["other", "second"]);
+      expect(await state.read("subscriptions", 1)).toEqual(["other"]);
+      await commit(["removeSubscription", "a"], ["removeSubscription", "nowhere"]);
+      expect(await (await opened.reopen()).read("subscriptions", 10)).toEqual(["second"]);
+    });
+
     it("keeps a question to the owner, its one answer, and its end", async () => {
       const asked = (id: string, at: number): Write => [
         "addApproval",

@@ -34,4 +34,5 @@ export const MOVED_STATE: readonly MovedTable[] = [
     },
     { order: "seq", numbers: "seq" },
   ),
+  table("embedded_subscription", all("text", "name", "record"), { order: "name" }),
 ];

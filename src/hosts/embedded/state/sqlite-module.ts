@@ -103,6 +103,11 @@ const ownerMessages: Migration = [
 /** What the texts that the session has read leave of its agent's rights: JSON, a line for each. */
 const sessionRights: Migration = ["ALTER TABLE embedded_session ADD COLUMN rights TEXT"];
 
+/** How far subscriptions to events have come, by their names. */
+const subscriptions: Migration = [
+  "CREATE TABLE embedded_subscription (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID",
+];
+
 /** The migrations of the module, in order of their names. */
 export const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-tables": createTables,
@@ -111,12 +116,13 @@ export const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0004-agent-sessions": agentSessions,
   "0005-owner-messages": ownerMessages,
   "0006-session-rights": sessionRights,
+  "0007-subscriptions": subscriptions,
 };
 
 /** The URL of this module, for the database that loads it. */
 export const STATE_MODULE_URL: URL = new URL(import.meta.url);
 
-/** Sessions, transcripts, system events, approvals and the outbox. */
+/** Sessions, transcripts, system events, approvals, the outbox and cursors of subscriptions. */
 export const sqliteModule: SqliteModule = {
   name: "embedded",
   migrations: STATE_MIGRATIONS,

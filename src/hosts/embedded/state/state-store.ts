@@ -5,8 +5,9 @@ import { outboxReads } from "./outbox-reads.ts";
 import { sessionReads } from "./session-reads.ts";
 import type { StateTask } from "./state-task.ts";
 import type { StateWrites } from "./state-writes.ts";
+import { subscriptionReads } from "./subscription-tasks.ts";
 
-export const stateReads = { ...sessionReads, ...outboxReads, ...approvalReads };
+export const stateReads = { ...sessionReads, ...outboxReads, ...approvalReads, ...subscriptionReads };
 
 type Tasks = Readonly<Record<string, (...args: never) => StateTask<unknown>>>;
 export type ArgsOf<Of extends Tasks, Name extends keyof Of> = Parameters<Of[Name]>;

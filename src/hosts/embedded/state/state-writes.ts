@@ -15,6 +15,7 @@ import { recordMessage } from "./outbox-writes.ts";
 import { forgetRuns } from "./retention-writes.ts";
 import { sessionWrites } from "./session-writes.ts";
 import { command, run, type StateTask } from "./state-task.ts";
+import { subscriptionWrites } from "./subscription-tasks.ts";
 import { transcriptBytes } from "./transcript-bytes.ts";
 
 const setWake = command("UPDATE embedded_session SET wake_agent = $1, wake_reason = $2 WHERE id = $3");
@@ -30,6 +31,7 @@ export function stateWrites(options: { readonly isShared: boolean }) {
   const events = eventWrites(sessions);
   return {
     ...approvalWrites,
+    ...subscriptionWrites,
     enqueue: (event: EnqueueEvent): StateTask<EnqueueOutcome> => events.enqueue(event),
     recordMessage,
 

@@ -8,7 +8,7 @@ import { EventSubscriptions, type EventSubscriptionsOptions } from "./events/eve
 import type { SubscriptionState } from "./events/event-subscription.ts";
 import { SubscriptionRenewal } from "./renewal.ts";
 
-export interface SubscriptionsOptions extends Pick<EventSubscriptionsOptions, "hooksUrl" | "ownUrl"> {
+export interface SubscriptionsOptions extends Pick<EventSubscriptionsOptions, "hooksUrl" | "ownUrl" | "state"> {
   readonly stateDir: string;
   readonly clock: Clock;
   readonly logger: Logger;

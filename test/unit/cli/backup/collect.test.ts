@@ -1,10 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Collected, collectFiles } from "../../../../src/cli/backup/collect.ts";
 import { targetOf } from "../../../../src/cli/backup/manifest.ts";
-import { EventRecords } from "../../../../src/hosts/embedded/subscriptions/events/event-records.ts";
 import { SubscriptionRecords } from "../../../../src/hosts/embedded/subscriptions/records.ts";
 
 let folder: string;
@@ -102,12 +101,12 @@ it("says that deliveries in PostgreSQL are elsewhere", () => {
   expect(collect({ hooks: {} }, false).isOnPostgres).toBe(false);
 });
 
-it("takes how far subscriptions to events have come, and they go back to their places", () => {
+it("takes how far subscriptions to events of an earlier version have come, and they go back to their places", () => {
   const stateDir = join(folder, "conf/state");
-  const records = new EventRecords(stateDir);
-  const record = { name: "incidents", server: "https://mcp.example.com/mcp", event: "incident.created", arguments: {} };
-  records.save({ ...record, callback: "", id: "", cursor: "c7" });
-  const name = `state/subscriptions/events/${basename(records.fileOf("incidents"))}`;
+  const file = `${"0a".repeat(12)}.json`;
+  mkdirSync(join(stateDir, "subscriptions/events"), { recursive: true });
+  writeFileSync(join(stateDir, "subscriptions/events", file), "{}");
+  const name = `state/subscriptions/events/${file}`;
   expect(names(collect({}, false))).toContain(name);
   const locations = { configFile: join(folder, "conf/own.json5"), stateDir };
   expect(targetOf(name, locations)).toEqual({ root: "state", path: name.slice("state/".length) });

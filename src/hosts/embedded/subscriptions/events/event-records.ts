@@ -1,9 +1,10 @@
-/** How far each subscription to events has come, in a file of the state folder: no secret and no token. */
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+/** How far each subscription to events has come, in the state of the gateway: no secret and no token. */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
+import type { Logger } from "../../../../core/host.ts";
+import type { StateStore } from "../../state/state-store.ts";
 
 const text = (maxLength: number) => Type.String({ maxLength });
 
@@ -26,44 +27,98 @@ export type EventRecord = Static<typeof RecordSchema>;
 const MAX_RECORDS = 1_000;
 const MAX_BYTES = 131_072;
 
-export class EventRecords {
-  readonly #folder: string;
+export interface EventRecordsOptions {
+  readonly state: Pick<StateStore, "read" | "write">;
+  readonly stateDir: string;
+  readonly logger: Logger;
+}
 
-  constructor(stateDir: string) {
-    this.#folder = join(stateDir, "subscriptions", "events");
+/** They are read once, and kept as they change: the latest of each is written, one after the other. */
+export class EventRecords {
+  readonly #options: EventRecordsOptions;
+  readonly #folder: string;
+  readonly #records = new Map<string, EventRecord>();
+  /** What is to be written by name; `undefined`: it is to go. */
+  readonly #unwritten = new Map<string, EventRecord | undefined>();
+  #writing: Promise<void> | undefined;
+
+  constructor(options: EventRecordsOptions) {
+    this.#options = options;
+    this.#folder = join(options.stateDir, "subscriptions", "events");
   }
 
-  /** Files that are no records are left out. */
-  all(): readonly EventRecord[] {
-    if (!existsSync(this.#folder)) return [];
-    const names = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));
-    return names.slice(0, MAX_RECORDS).flatMap((name) => read(join(this.#folder, name)));
+  /** What a gateway before this one has left counts as well. Rejects when the state cannot be read. */
+  async load(): Promise<void> {
+    const texts = await this.#options.state.read("subscriptions", MAX_RECORDS);
+    this.#records.clear();
+    for (const record of texts.flatMap(parse)) this.#records.set(record.name, record);
+    await this.#takeFiles();
+  }
+
+  get names(): readonly string[] {
+    return [...this.#records.keys()];
   }
 
   get(name: string): EventRecord | undefined {
-    return read(this.fileOf(name))[0];
+    return this.#records.get(name);
   }
 
   save(record: EventRecord): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const file = this.fileOf(record.name);
-    writeFileSync(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    this.#records.set(record.name, record);
+    this.#change(record.name, record);
   }
 
   delete(name: string): void {
-    rmSync(this.fileOf(name), { force: true });
+    this.#records.delete(name);
+    this.#change(name, undefined);
   }
 
-  /** Where it is kept. */
-  fileOf(name: string): string {
-    return join(this.#folder, `${createHash("sha256").update(name).digest("hex").slice(0, 24)}.json`);
+  /** Resolves when everything is written, as far as it can be. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  #change(name: string, record: EventRecord | undefined): void {
+    this.#unwritten.set(name, record);
+    this.#writing ??= this.#write();
+  }
+
+  /** Never rejects: with an older cursor events come again, and are recognized. */
+  async #write(): Promise<void> {
+    const { state, logger } = this.#options;
+    for (const [name, record] of this.#unwritten) {
+      this.#unwritten.delete(name);
+      try {
+        await (record === undefined
+          ? state.write("removeSubscription", name)
+          : state.write("saveSubscription", { name, record: JSON.stringify(record) }));
+      } catch (error) {
+        logger.warn({ err: error, subscription: name }, "the cursor of a subscription could not be kept");
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  /** Earlier versions kept them in files of the state folder. */
+  async #takeFiles(): Promise<void> {
+    if (!existsSync(this.#folder)) return;
+    const files = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));
+    for (const file of files.slice(0, MAX_RECORDS)) {
+      const path = join(this.#folder, file);
+      for (const record of statSync(path).size > MAX_BYTES ? [] : parse(readFileSync(path, "utf8"))) {
+        if (this.#records.has(record.name)) continue;
+        const { name } = record;
+        await this.#options.state.write("saveSubscription", { name, record: JSON.stringify(record) });
+        this.#records.set(name, record);
+      }
+      rmSync(path);
+    }
   }
 }
 
-function read(file: string): readonly EventRecord[] {
+function parse(written: string): readonly EventRecord[] {
   try {
-    const content: unknown = statSync(file).size > MAX_BYTES ? undefined : JSON.parse(readFileSync(file, "utf8"));
+    const content: unknown = JSON.parse(written);
     return isRecord(content) ? [content] : [];
   } catch {
     return [];

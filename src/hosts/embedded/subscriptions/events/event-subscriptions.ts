@@ -1,15 +1,17 @@
 /** The subscriptions of the configuration to events of MCP servers. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { AcceptedEvent, ActiveSubscription, GatewayHost, GatewayPlugin, Operations } from "../../../../index.ts";
 import { WebhookIngress } from "../../../../index.ts";
 import type { Clock, Logger } from "../../../../core/host.ts";
 import { messageId, signMessage } from "../../../../http/sign-message.ts";
-import { EventRecords } from "./event-records.ts";
+import { EventRecords, type EventRecordsOptions } from "./event-records.ts";
 import { EVENT_TIMINGS, EventSubscription, type EventTimings, type SubscriptionState } from "./event-subscription.ts";
 import { type PolledEvent, saidIn } from "./event-wire.ts";
 
 export interface EventSubscriptionsOptions {
   readonly stateDir: string;
+  readonly state: EventRecordsOptions["state"];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly operations: () => Operations;
@@ -48,11 +50,12 @@ export class EventSubscriptions implements GatewayPlugin {
   #reading: NodeJS.Timeout | undefined;
   #changing: Promise<void> = Promise.resolve();
   #isLeading = false;
+  #isLoaded = false;
   #isStopped = false;
 
   constructor(options: EventSubscriptionsOptions) {
     this.#options = options;
-    this.#records = new EventRecords(options.stateDir);
+    this.#records = new EventRecords(options);
   }
 
   apply(host: GatewayHost): void {
@@ -97,10 +100,12 @@ export class EventSubscriptions implements GatewayPlugin {
     clearTimeout(this.#reading);
     await this.#changing;
     await Promise.all([...this.#held.values()].map(({ subscription }) => subscription.stop()));
+    await this.#records.settled();
   }
 
   async #change(): Promise<void> {
     if (!this.#isLeading || this.#isStopped) return;
+    if (!this.#isLoaded && !(await this.#load())) return;
     const all = this.#options.operations().subscriptions.list();
     const wanted = new Map(all.filter(({ broken }) => broken === undefined).map((each) => [each.name, each]));
     this.#setAside = all.filter(({ broken }) => broken !== undefined);
@@ -121,9 +126,24 @@ export class EventSubscriptions implements GatewayPlugin {
       subscription.start();
     }
     this.#byPath = new Map([...this.#held.values()].map(({ wish, subscription }) => [wish.path, subscription]));
-    for (const { name } of this.#records.all()) {
+    for (const name of this.#records.names) {
       if (!wanted.has(name) && !this.#isSetAside(name)) this.#records.delete(name);
     }
+  }
+
+  /** Those of the gateway that led before, too; false when this one stops meanwhile. */
+  async #load(): Promise<boolean> {
+    const { logger, timings } = this.#options;
+    while (!this.#isLoaded && !this.#isStopped) {
+      try {
+        await this.#records.load();
+        this.#isLoaded = true;
+      } catch (error) {
+        logger.warn({ err: error }, "the cursors of subscriptions could not be read; it is tried again");
+        await sleep(timings?.pendingMs ?? EVENT_TIMINGS.pendingMs);
+      }
+    }
+    return this.#isLoaded;
   }
 
   #isSetAside(name: string): boolean {
