@@ -3,6 +3,9 @@ import type { ChainsConfig } from "../config/chains.ts";
 import { CHAIN_HEADER, type Chain, type ChainMark, readMark } from "../core/chain.ts";
 import type { PayloadContext, RawRequest } from "../core/delivery.ts";
 import { lowerLevel } from "../core/level.ts";
+import { refuse, type Refusal } from "../core/errors.ts";
+import type { Logger } from "../core/host.ts";
+import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { CompiledMapping } from "../mapping/compile-mapping.ts";
 import { readWritten } from "../presets/read-event.ts";
 
@@ -19,22 +22,51 @@ type Received = Pick<RawRequest, "headers" | "body">;
 const MAX_CHAINS = 10_000;
 const MARK_START = Buffer.from(`${CHAIN_HEADER}.`);
 
-/** Knows the chains of a gateway; the counts are in memory, and begin anew with the process. */
-export class Chains {
-  readonly #key: Uint8Array;
-  readonly #deliveries = new Map<string, number>();
+/** After which the deliveries of a chain that other gateways can have accepted are counted again. */
+const SHARED_MS = 1_000;
+const PAGE = 200;
 
-  constructor(key: Uint8Array) {
-    this.#key = key;
+export interface ChainsOptions {
+  readonly key: Uint8Array;
+  readonly store: Pick<DeliveryStore, "list" | "shared">;
+  readonly logger: Logger;
+}
+
+interface Counted {
+  readonly count: number;
+  /** On the clock of the process. */
+  readonly readAt: number;
+}
+
+/** Knows the chains of a gateway: what the store has of one is counted once, and what follows as it is accepted. */
+export class Chains {
+  readonly #options: ChainsOptions;
+  readonly #deliveries = new Map<string, Counted>();
+
+  constructor(options: ChainsOptions) {
+    this.#options = options;
   }
 
   /**
    * The request with the chain that it is a part of. A mark only lowers: the actor has no higher level than those
-   * before, and a chain that is too long ends with the reason.
+   * before, and a chain that is too long ends with the reason. Nothing is awaited for an event without a mark.
    */
-  join<Event extends Routed>(config: ChainsConfig, request: Received, resolved: Event): Event {
+  join<Event extends Routed>(
+    config: ChainsConfig,
+    request: Received,
+    resolved: Event,
+  ): Event | Promise<Event | Refusal> {
     const mark = this.#read(request, resolved);
-    if (mark === undefined) return resolved;
+    return mark === undefined ? resolved : this.#join(config, mark, resolved);
+  }
+
+  async #join<Event extends Routed>(config: ChainsConfig, mark: ChainMark, resolved: Event): Promise<Event | Refusal> {
+    try {
+      await this.#learn(mark.id, config.maxDeliveries);
+    } catch (error) {
+      this.#options.logger.error({ err: error }, "the events of a chain could not be counted, and one was refused");
+      return refuse("STORE_UNAVAILABLE");
+    }
     const chain: Chain = { id: mark.id, depth: mark.depth + 1 };
     const { actor } = resolved.context;
     const lowered = actor && { ...actor, level: lowerLevel(actor.level ?? "unknown", mark.level) };
@@ -44,9 +76,30 @@ export class Chains {
 
   /** Counts a delivery of a chain whose runs begin. */
   count({ id }: Chain): void {
-    const before = this.#deliveries.get(id) ?? 0;
+    const known = this.#deliveries.get(id);
+    if (known !== undefined) this.#keep(id, { ...known, count: known.count + 1 });
+  }
+
+  /** Counts what the store has, up to the bound. Rejects with a `StoreError`. */
+  async #learn(id: string, bound: number): Promise<void> {
+    const { store } = this.#options;
+    const known = this.#deliveries.get(id);
+    const isOld = store.shared !== undefined && known !== undefined && performance.now() - known.readAt > SHARED_MS;
+    if ((known !== undefined && !isOld) || (known?.count ?? 0) >= bound) return;
+    const readAt = performance.now();
+    let count = 0;
+    let cursor: string | null = null;
+    do {
+      const page = await store.list({ chain: id, limit: PAGE, ...(cursor !== null && { cursor }) });
+      count += page.deliveries.filter(({ runIds, state }) => runIds.length > 0 && state !== "duplicate").length;
+      cursor = page.nextCursor;
+    } while (cursor !== null && count < bound);
+    this.#keep(id, { count: Math.max(count, this.#deliveries.get(id)?.count ?? 0), readAt });
+  }
+
+  #keep(id: string, counted: Counted): void {
     this.#deliveries.delete(id);
-    this.#deliveries.set(id, before + 1);
+    this.#deliveries.set(id, counted);
     const [oldest] = this.#deliveries.keys();
     if (oldest !== undefined && this.#deliveries.size > MAX_CHAINS) this.#deliveries.delete(oldest);
   }
@@ -55,7 +108,7 @@ export class Chains {
     if (depth > maxDepth) {
       return `chain: a run that ${id} began caused it, at depth ${depth}; hooks.chains.maxDepth is ${maxDepth}`;
     }
-    const count = this.#deliveries.get(id) ?? 0;
+    const count = this.#deliveries.get(id)?.count ?? 0;
     if (count < maxDeliveries) return undefined;
     return `chain: ${id} has caused ${count} events; hooks.chains.maxDeliveries is ${maxDeliveries}`;
   }
@@ -70,6 +123,6 @@ export class Chains {
       typeof route === "string" || !route.preset
         ? undefined
         : readWritten(route.preset, context, route.config.settings);
-    return readMark(this.#key, `${header}\n${written ?? bytes.toString("latin1")}`);
+    return readMark(this.#options.key, `${header}\n${written ?? bytes.toString("latin1")}`);
   }
 }

@@ -132,7 +132,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   });
   const lead = new Lead({ store, dispatcher, outages, logger, abandon });
   await lead.open();
-  const chains = new Chains(key);
+  const chains = new Chains({ key, store, logger });
   const release: ApprovalOptions["release"] = (deliveryId, by) => operations.deliveries.release(deliveryId, by);
   const approvals = new Approvals({ store, logger, release });
   const waits = new WaitBook(store);

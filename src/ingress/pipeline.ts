@@ -25,7 +25,7 @@ import { parse } from "./stages/parse.ts";
 import { policy } from "./stages/policy.ts";
 import { answerProbe } from "./stages/probe.ts";
 import { render } from "./stages/render.ts";
-import { resolve } from "./stages/resolve.ts";
+import { resolve, type Resolved } from "./stages/resolve.ts";
 import { respond } from "./stages/respond.ts";
 import { signedRequest, verify } from "./stages/verify.ts";
 import type { VerifiedCall } from "./stages/verify.ts";
@@ -101,6 +101,7 @@ async function handle(
   return isRefusal(call) ? call : answerCall(ingress, active, request, call);
 }
 
+type Joined = Resolved | Refusal | Promise<Resolved | Refusal>;
 type Judged = Pick<Accepting, "payload" | "resolved" | "rendered" | "specs" | "fulfilment">;
 
 /**
@@ -116,10 +117,12 @@ export async function judgeVerified(
   const payload = parse(verified, { accept: formats, maxDepth: active.config.maxDepth });
   if (isRefusal(payload)) return payload;
 
-  let resolved = resolve(active, { sender }, verified, payload);
+  let routed = resolve(active, { sender }, verified, payload);
+  if (routed instanceof Promise) routed = await routed;
+  if (isRefusal(routed)) return routed;
+  let resolved: Joined = ingress.chains?.join(active.config.chains, verified, routed) ?? routed;
   if (resolved instanceof Promise) resolved = await resolved;
   if (isRefusal(resolved)) return resolved;
-  resolved = ingress.chains?.join(active.config.chains, verified, resolved) ?? resolved;
   if (facts) {
     facts.actor = resolved.context.actor?.name;
     if (typeof resolved.route !== "string") facts.mapping = resolved.route.config.id;

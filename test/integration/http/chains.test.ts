@@ -89,6 +89,8 @@ describe("a comment with the mark of a run", () => {
     const first = await comment(gateway, { text: "Look." });
     const mark = markLine();
     expect((await comment(gateway, { text: `1 ${mark}` })).state).toBe("done");
+    // What was accepted before a restart counts.
+    await gateway.restart();
     expect((await comment(gateway, { text: `2 ${mark}` })).state).toBe("done");
     // A copy is no further event.
     expect((await comment(gateway, { text: `2 ${mark}` })).state).toBe("done");
