@@ -252,6 +252,10 @@ const subscriptions: readonly string[] = [
   `CREATE TABLE reveille.embedded_subscription (name text PRIMARY KEY, record text NOT NULL)`,
 ];
 
+/**
+ * In the order in which they are applied. Each only adds: gateways of the version before run on while it is applied, and
+ * beside those of this one. What is to go is no longer used by one version, and removed by the next.
+ */
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,

@@ -24,8 +24,15 @@ const readRights = statement(
 const hasSchema = statement({ found: "integer" }, "SELECT (to_regnamespace('reveille') IS NOT NULL)::int AS found");
 const readMigrations = statement({ name: "text" }, "SELECT name FROM reveille.migrations ORDER BY name");
 
-/** Rejects with a {@link StoreError} that says what to correct when a gateway must not use the database. */
-export async function checkServer(session: Session, client: Client): Promise<void> {
+/**
+ * Rejects with a {@link StoreError} that says what to correct when a gateway must not use the database. One that runs
+ * already (`isRunning`) goes on with tables of a later version, which only add to those it knows.
+ */
+export async function checkServer(
+  session: Session,
+  client: Client,
+  { isRunning = false }: { readonly isRunning?: boolean } = {},
+): Promise<void> {
   const server = (await session.first(readServer))!;
   if (server.version < MIN_VERSION) {
     throw unusable(`PostgreSQL ${server.shown} is too old: version 15 or later is needed.`);
@@ -40,11 +47,11 @@ export async function checkServer(session: Session, client: Client): Promise<voi
   if ("processID" in client && client.processID !== server.backend) {
     throw unusable("hooks.store.url leads to a pooler: give the address of PostgreSQL itself.");
   }
-  await checkSchema(session);
+  await checkSchema(session, isRunning);
 }
 
 /** Throws when this version does not know the tables. */
-async function checkSchema(session: Session): Promise<void> {
+async function checkSchema(session: Session, isRunning: boolean): Promise<void> {
   if ((await session.first(hasSchema))?.found !== 1) throw unusable(`The database has no tables yet. ${MIGRATE}`);
   const rights = await session.first(readRights);
   if (rights?.schema !== 1 || rights.tables !== 1) {
@@ -53,7 +60,7 @@ async function checkSchema(session: Session): Promise<void> {
   const present = (await session.rows(readMigrations)).map(({ name }) => name);
   const known = Object.keys(MIGRATIONS);
   const unknown = present.find((name) => !known.includes(name));
-  if (unknown !== undefined) {
+  if (unknown !== undefined && !isRunning) {
     throw unusable(`The tables are those of a later version (${unknown}): install that version.`);
   }
   const missing = known.find((name) => !present.includes(name));

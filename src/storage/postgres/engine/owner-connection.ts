@@ -30,6 +30,8 @@ export interface OwnerOptions {
   readonly instance: string;
   /** True: the same process had the lock before. */
   readonly isBack?: boolean;
+  /** In the place of a connection that this process has lost. */
+  readonly isReopened?: boolean;
   /** True: it is opened also while another gateway has the lock, and {@link takeLead} asks for that. */
   readonly isBeside?: boolean;
   /** Another gateway has left something for the one that holds the lock. */
@@ -172,11 +174,11 @@ export class OwnerConnection {
     this.#client.connection.stream.destroy();
   }
 
-  async #prepare({ instance, isBack = false, isBeside = false }: OwnerOptions): Promise<void> {
+  async #prepare({ instance, isBack = false, isBeside = false, isReopened = false }: OwnerOptions): Promise<void> {
     const session = this.#session;
     await session.script(`SET idle_session_timeout = ${SESSION_TIMEOUT_MS};
       SET idle_in_transaction_session_timeout = ${SESSION_TIMEOUT_MS}; SET jit = off; SET statement_timeout = '60s'`);
-    await checkServer(session, this.#client);
+    await checkServer(session, this.#client, { isRunning: isReopened });
     if (isBeside && !isBack) return;
     if (isBack) await this.#assertSame(instance);
     const until = performance.now() + LOCK_WAIT_MS;

@@ -215,7 +215,7 @@ export class Writer {
     for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(MAX_RETRY_MS, delayMs * 2)) {
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal: this.#closing.signal });
       try {
-        const connection = await OwnerConnection.open({ ...this.#options, isBack: this.#leads });
+        const connection = await OwnerConnection.open({ ...this.#options, isBack: this.#leads, isReopened: true });
         await settleDoubt(connection, doubt, this.#refusal);
         this.#connection = connection;
         this.#watch(connection);

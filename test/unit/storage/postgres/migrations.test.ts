@@ -28,3 +28,19 @@ describe("the tables in PostgreSQL", () => {
     expect(columns).toEqual(expect.arrayContaining(Object.keys(RUN_ROW)));
   });
 });
+
+/** What a gateway of the version before does not notice. */
+const ADDS = [
+  /^CREATE TABLE reveille\.\w+ \(/u,
+  /^CREATE (?:UNIQUE )?INDEX \w+ ON reveille\./u,
+  /^CREATE SEQUENCE reveille\./u,
+  /^INSERT INTO reveille\./u,
+  /^ALTER TABLE reveille\.\w+ ADD COLUMN \w+ (?!.*NOT NULL(?!.*DEFAULT))/u,
+];
+
+describe.each(Object.entries(MIGRATIONS))("the migration %s", (name, texts) => {
+  it("only adds, so that gateways of two versions run on the same tables", () => {
+    expect(name).toMatch(/^\d{4}-[a-z-]+$/u);
+    for (const text of texts) expect(text).toSatisfy((added: string) => ADDS.some((form) => form.test(added.trim())));
+  });
+});
