@@ -38,12 +38,12 @@ export function makeWait(
   if (quarantineReason(judged.resolved) !== undefined) return undefined;
   const { termsOf, wish, run } = route.wait;
   const terms = termsOf(context);
-  if (typeof terms === "string") return { wait: undefined, problem: terms, ...left(judged, run, undefined) };
+  if (typeof terms === "string") return { wait: undefined, problem: terms, ...ownPart(judged, run, undefined) };
   const { condition, note } = terms;
   const wait = newWait(condition, { ...wish, note }, waiterOf(route, judged, spec), context.now.getTime());
   const problem = reserve(wait);
   const made = problem === undefined ? wait : undefined;
-  return { wait: made, problem, ...left(judged, run, made) };
+  return { wait: made, problem, ...ownPart(judged, run, made) };
 }
 
 /** The session of the run, with no more than that run may do, and the reply where it replies. */
@@ -56,7 +56,12 @@ function waiterOf({ config }: CompiledMapping, { resolved: { context } }: Judged
   return { ...by, level, rights: { permissions, tools, egress }, delivery, fallback };
 }
 
-function left({ rendered, specs }: Judged, run: boolean, wait: Wait | undefined): Pick<MadeWait, "rendered" | "specs"> {
+/** What is left of the call itself. */
+function ownPart(
+  { rendered, specs }: Judged,
+  run: boolean,
+  wait: Wait | undefined,
+): Pick<MadeWait, "rendered" | "specs"> {
   if (run) return { rendered, specs };
   const reason = wait === undefined ? "it makes no wait, and begins no run" : "it makes a wait, and begins no run";
   return { rendered: { actions: [], ended: { state: "skipped", reason } }, specs: [] };
