@@ -161,8 +161,8 @@ export async function acceptVerified(
   }
 }
 
-/** Of a call that is held against the waits again. */
-const MAX_TRIES = 8;
+/** Of a call that is held against the waits again: where gateways make a hundred waits a second, two of three tries fail. */
+const MAX_TRIES = 32;
 
 async function acceptJudged(
   ingress: IngressContext,
