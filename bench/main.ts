@@ -104,7 +104,7 @@ await state.remove();
 
 const report = `# Results of the benchmark
 
-\`npm run bench\`: ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core, the load and the model to the other. Medians of ${timing.rounds} rounds of ${timing.durationMs / 1_000} s; each ratio is taken against what is measured right before and after, because the machine is shared and its speed drifts. Read the ratios. It adds a row for each release to `HISTORY.md` beside this file.
+\`npm run bench\`: ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core, the load and the model to the other. Medians of ${timing.rounds} rounds of ${timing.durationMs / 1_000} s; each ratio is taken against what is measured right before and after, because the machine is shared and its speed drifts. Read the ratios. It adds a row for each release to HISTORY.md beside this file.
 
 ${sections.join("\n\n")}
 `;

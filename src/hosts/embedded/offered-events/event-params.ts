@@ -2,6 +2,8 @@
 import Type, { type Static, type TSchema } from "typebox";
 import { Check } from "typebox/schema";
 import { McpMethodError } from "../../../api/mcp-events.ts";
+import { reasonOf } from "../../../core/reason-of.ts";
+import { fetchableUrl } from "../../../http/guarded-fetch.ts";
 
 export const ArgumentsSchema = Type.Object(
   {
@@ -57,6 +59,15 @@ export function isSecret(secret: string): boolean {
   const [, digits = ""] = /^whsec_([A-Za-z0-9+/]+={0,2})$/u.exec(secret) ?? [];
   const bytes = Buffer.from(digits, "base64").length;
   return bytes >= 24 && bytes <= 64;
+}
+
+/** Throws an {@link McpMethodError} for a URL that is never called. */
+export function checkUrl(url: string, options: { readonly allowLoopback: boolean }): void {
+  try {
+    fetchableUrl(url, options);
+  } catch (error) {
+    throw invalid(`delivery.url cannot be used: ${reasonOf(error)}`);
+  }
 }
 
 export function invalid(reason: string): McpMethodError {

@@ -12,6 +12,8 @@ export interface EventSenderOptions {
   /** `undefined`: it is offered no more. */
   readonly event: (name: string) => OfferedEvent | undefined;
   readonly reader: () => DeliveryReader;
+  /** The last id that counts; `undefined`: all do. */
+  readonly upTo: () => string | undefined;
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -121,10 +123,10 @@ export class EventSender {
   }
 
   async #read(subscriber: Subscriber, event: OfferedEvent): Promise<void> {
-    const { reader, clock, subscribers, logger, id } = this.#options;
+    const { reader, clock, subscribers, logger, id, upTo } = this.#options;
     this.#isDue = false;
     const now = clock.now();
-    const { deliveries, truncated } = await deliveriesAfter(reader(), event, subscriber.position);
+    const { deliveries, truncated } = await deliveriesAfter(reader(), event, subscriber.position, upTo());
     this.#waiting = [...deliveries];
     if (truncated) {
       logger.warn({ subscription: id }, "a subscriber is too far behind, and misses events");

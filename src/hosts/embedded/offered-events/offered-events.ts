@@ -6,14 +6,14 @@
 import { type EventMethods, McpMethodError } from "../../../api/mcp-events.ts";
 import type { McpScope } from "../../../api/mcp-tools.ts";
 import type { Clock, GatewayHost, GatewayPlugin, Logger } from "../../../core/host.ts";
-import { reasonOf } from "../../../core/reason-of.ts";
-import { createGuardedFetch, fetchableUrl, type GuardedFetch } from "../../../http/guarded-fetch.ts";
+import { createGuardedFetch, type GuardedFetch } from "../../../http/guarded-fetch.ts";
 import { type DeliveryReader, WebhookIngress } from "../../../index.ts";
 import type { OfferedEventConfig } from "../config/mcp.ts";
 import { type Callback, verify } from "./event-post.ts";
 import {
   ArgumentsSchema,
   checked,
+  checkUrl,
   invalid,
   isSecret,
   lifetimeOf,
@@ -34,6 +34,7 @@ import {
   type Position,
   positionOf,
 } from "./occurrence.ts";
+import { SettledIds } from "./settled-ids.ts";
 import { secretsOf, subscriberId, Subscribers } from "./subscribers.ts";
 
 export interface OfferedEventsOptions {
@@ -41,6 +42,8 @@ export interface OfferedEventsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly reader: () => DeliveryReader;
+  /** True where other gateways give out ids of deliveries as well. */
+  readonly isShared: () => boolean;
   /** The path of a mapping; `undefined`: there is none. */
   readonly pathOf: (mapping: string) => string | undefined;
   /** Resolves when this gateway carries out the runs: it alone sends events. */
@@ -63,6 +66,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
   readonly #options: OfferedEventsOptions;
   readonly #subscribers: Subscribers;
   readonly #fetch: GuardedFetch;
+  readonly #settled: SettledIds;
   readonly #senders = new Map<string, EventSender>();
   #offered: ReadonlyMap<string, OfferedEvent> = new Map();
   #isLeading = false;
@@ -71,6 +75,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
   constructor(options: OfferedEventsOptions) {
     this.#options = options;
     this.#subscribers = new Subscribers(options.stateDir);
+    this.#settled = new SettledIds({ ...options, onChange: () => this.#wakeAll() });
     this.#fetch = options.fetch ?? createGuardedFetch({ timeoutMs: 15_000, maxBytes: MAX_ANSWER });
   }
 
@@ -88,6 +93,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
 
   /** Begins to send once this gateway has the lead. */
   start(): void {
+    if (this.#options.isShared()) this.#settled.start();
     void this.#options.leading().then(() => {
       this.#isLeading = true;
       for (const { id } of this.#subscribers.all) this.#run(id);
@@ -104,13 +110,17 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
       return [];
     });
     this.#offered = new Map(offered.map((event) => [event.name, event]));
+    this.#wakeAll();
+  }
+
+  #wakeAll(): void {
     for (const sender of this.#senders.values()) sender.wake();
   }
 
   /** Subscriptions stay, and so does what each has not got yet. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
+    await Promise.all([this.#settled.stop(), ...[...this.#senders.values()].map((sender) => sender.stop())]);
   }
 
   /** Rejects with an {@link McpMethodError}. */
@@ -174,7 +184,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     const { reader, clock } = this.#options;
     const { position: from, truncated } = await this.#from(event, wanted);
     const now = clock.now();
-    const found = await deliveriesAfter(reader(), event, from);
+    const found = await deliveriesAfter(reader(), event, from, this.#settled.upTo);
     const events: Occurrence[] = [];
     let position = from;
     let bytes = 0;
@@ -208,7 +218,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     if (mode !== "webhook")
       throw new McpMethodError(-32_014, "Unsupported", { feature: "deliveryMode", value: mode.slice(0, 50) });
     if (!isSecret(secret)) throw invalid("delivery.secret must be whsec_ and 24 to 64 bytes in base64");
-    this.#checkUrl(url);
+    checkUrl(url, { allowLoopback: this.#options.fetch !== undefined });
     if (!this.#isLeading)
       throw new McpMethodError(-32_014, "Unsupported", { feature: "webhook", reason: "another gateway sends events" });
     const id = subscriberId(principal, url, event.name, only);
@@ -246,14 +256,6 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     };
   }
 
-  #checkUrl(url: string): void {
-    try {
-      fetchableUrl(url, { allowLoopback: this.#options.fetch !== undefined });
-    } catch (error) {
-      throw invalid(`delivery.url cannot be used: ${reasonOf(error)}`);
-    }
-  }
-
   /** Once for each URL of a client, for as long as it has a subscription there. */
   async #verify(callback: Callback, principal: McpScope): Promise<void> {
     const isVerified = this.#subscribers.all.some((each) => each.principal === principal && each.url === callback.url);
@@ -285,6 +287,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
       subscribers: this.#subscribers,
       event: (name) => this.#offered.get(name),
       reader,
+      upTo: () => this.#settled.upTo,
       fetch: this.#fetch,
       clock,
       logger,

@@ -4,11 +4,13 @@ import type { WebhookIngress } from "../../../index.ts";
 import type { GatewayConfig } from "../config/file.ts";
 import { OfferedEvents } from "../offered-events/offered-events.ts";
 import type { GatewayOptions } from "../gateway-options.ts";
+import type { StateStore } from "../state/state-store.ts";
 import { EventSubscriptions, type EventSubscriptionsOptions } from "./events/event-subscriptions.ts";
 import type { SubscriptionState } from "./events/event-subscription.ts";
 import { SubscriptionRenewal } from "./renewal.ts";
 
-export interface SubscriptionsOptions extends Pick<EventSubscriptionsOptions, "hooksUrl" | "ownUrl" | "state"> {
+export interface SubscriptionsOptions extends Pick<EventSubscriptionsOptions, "hooksUrl" | "ownUrl"> {
+  readonly state: Pick<StateStore, "read" | "write" | "isShared">;
   readonly stateDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,6 +35,7 @@ export class Subscriptions {
       reader: () => ingress().deliveries(),
       pathOf: (mapping) => ingress().operations().subscriptions.pathOf(mapping),
       leading: () => ingress().leading,
+      isShared: () => options.state.isShared,
       fetch: eventFetch,
       firstRetryMs: timings?.firstRetryMs,
     });
