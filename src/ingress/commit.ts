@@ -6,6 +6,7 @@ import { StoreError } from "../storage/delivery-store.ts";
 import type { OpenRun } from "../storage/open-run.ts";
 import type { AcceptOutcome, NewDelivery } from "../storage/new-delivery.ts";
 import { OVERLAP_SKIP_REASON } from "../storage/new-delivery.ts";
+import { noRoomText } from "./waits/wait-terms.ts";
 import { observe, storeRefusal } from "./context.ts";
 import type { IngressContext } from "./context.ts";
 
@@ -41,7 +42,7 @@ export async function commit(
     const outcome = await ingress.store.accept(delivery);
     if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
-    if (delivery.waits) ingress.waits?.changed(delivery.waits);
+    if (delivery.waits) changeWaits(ingress, delivery, outcome);
     const accepted = take(ingress, delivery, specs, outcome);
     const { deliveryId, runIds } = accepted;
     const { route, name } = delivery;
@@ -62,6 +63,16 @@ export function isStale(error: unknown): boolean {
 }
 
 type Stored = Exclude<AcceptOutcome, { readonly kind: "conflict" | "repeat" }>;
+
+/** Lets the waits know what the commit has changed. */
+function changeWaits({ waits: book, host }: IngressContext, { waits, mappingId }: NewDelivery, outcome: Stored): void {
+  const { changes, added } = waits!;
+  const noRoom = outcome.kind === "accepted" ? outcome.noRoom : undefined;
+  book?.changed({ changes, added: noRoom === undefined ? added?.wait : undefined });
+  if (noRoom === undefined || added === undefined) return;
+  const reason = noRoomText(noRoom, added.bounds);
+  host.logger.warn({ mapping: mappingId, deliveryId: outcome.deliveryId, reason }, "an event makes no wait");
+}
 
 /** Lets the dispatcher know what the commit has changed. */
 function take(

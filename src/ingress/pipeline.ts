@@ -172,8 +172,8 @@ async function acceptJudged(
 ): Promise<AcceptedCall | Refusal> {
   const made = waitOfCall(ingress, active, judged);
   if (made === undefined) return storeJudged(ingress, active, call, judged);
-  const { wait: added, rendered, specs, done } = made;
-  return storeJudged(ingress, active, call, { ...judged, rendered, specs, added }).finally(done);
+  const { wait: added, rendered, specs } = made;
+  return storeJudged(ingress, active, call, { ...judged, rendered, specs, added });
 }
 
 async function storeJudged(

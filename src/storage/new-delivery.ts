@@ -2,7 +2,7 @@
 import type { Chain } from "../core/chain.ts";
 import type { Headers, Level, Query } from "../core/delivery.ts";
 import type { State, RunSpec } from "../core/run.ts";
-import type { WaitClaim } from "./wait-store.ts";
+import type { NoRoom, WaitClaim } from "./wait-store.ts";
 
 /** A delivery on its way into the store. */
 export interface NewDelivery {
@@ -128,6 +128,8 @@ type Acceptance =
       readonly dueAt?: number;
       /** Runs that gave way to this one; they are settled as `skipped`, with this reason. */
       readonly superseded?: { readonly runIds: readonly string[]; readonly reason: string };
+      /** The wait that it was to make was left out. */
+      readonly noRoom?: NoRoom;
     }
   /** It became a part of a run that coalesces calls, which is now due at `dueAt`. */
   | { readonly kind: "coalesced"; readonly deliveryId: string; readonly runId: string; readonly dueAt: number }

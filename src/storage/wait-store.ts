@@ -33,18 +33,21 @@ export interface WaitBounds {
 /** `full`: there are as many as there may be; `session-full`: of that session. */
 export type WaitAddition = "added" | "full" | "session-full";
 
+/** Why a wait was left out. */
+export type NoRoom = Exclude<WaitAddition, "added">;
+
 /** What an accepted delivery does to waits. */
 export interface WaitClaim {
   /** The mark of the waits that the delivery was held against. */
   readonly mark: number;
   readonly changes: readonly WaitChange[];
-  /** Waits that the delivery makes; whoever accepts it holds them within the bounds. */
-  readonly added?: readonly StoredWait[];
+  /** A wait that the delivery makes. Where it would exceed a bound, the delivery is stored without it. */
+  readonly added?: { readonly wait: StoredWait; readonly bounds: WaitBounds } | undefined;
 }
 
 /** True where a delivery writes waits: then it neither coalesces nor overlaps. */
 export function writesWaits(claim: WaitClaim | undefined): claim is WaitClaim {
-  return claim !== undefined && (claim.changes.length > 0 || (claim.added ?? []).length > 0);
+  return claim !== undefined && (claim.changes.length > 0 || claim.added !== undefined);
 }
 
 export interface WaitChange {

@@ -135,7 +135,19 @@ it("what is filtered, has no value to wait for, or finds no place makes no wait,
   }
   expect(await waits()).toHaveLength(2);
   await expect.poll(() => gateway.log, POLL).toContain("its payload has nothing for the value of pr");
-  await expect.poll(() => gateway.log, POLL).toContain("The session has 2 waits already (hooks.waits.maxPerSession).");
+  await expect.poll(() => gateway.log, POLL).toContain("The session has 2 waits already (hooks.waits.maxPerSession)");
+});
+
+it("copies of an event take no place of another one, and all that come at once stay within the bounds", async () => {
+  const post = (text: string, key: string) =>
+    gateway.post("/hooks/opened", { pr: 9, text }, { "idempotency-key": key });
+  const copies = Array.from({ length: 30 }, () => post("one", "one"));
+  const calls = [...copies.slice(0, 15), post("other", "other"), ...copies.slice(15)];
+  for (const { status } of await Promise.all(calls)) expect(status).toBe(202);
+  expect((await waits()).map(({ note }) => note).toSorted()).toEqual(["the build of one", "the build of other"]);
+  const more = await Promise.all(["a", "b", "c"].map((text) => post(text, text)));
+  for (const { status } of more) expect(status).toBe(202);
+  expect(await waits()).toHaveLength(2);
 });
 
 it("a payload chooses neither what else is waited for nor whom it resumes", async () => {

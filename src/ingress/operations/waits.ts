@@ -11,7 +11,7 @@ import type { IngressContext } from "../context.ts";
 import { explainWait } from "../waits/explain-wait.ts";
 import type { WaitBook } from "../waits/wait-book.ts";
 import type { WaitRequest, WaitTrial } from "../waits/wait-request.ts";
-import { storedWait, type Waiter, waitOf } from "../waits/wait-terms.ts";
+import { boundsOf, noRoomText, storedWait, type Waiter, waitOf } from "../waits/wait-terms.ts";
 import { backtestWait, type TrialPeriod, type TriedWait } from "./wait-backtest.ts";
 
 /** A wait as a person and an agent see it; times are ISO 8601 UTC. */
@@ -80,16 +80,13 @@ export class WaitOperations {
   /** Makes a wait of the session that `waiter` names. Rejects with a {@link WaitRefused}. */
   async make(wish: WaitWish, waiter: Waiter): Promise<WaitView> {
     const { ingress, book, active } = this.#options;
-    const { max, maxPerSession } = active().config.waits;
     const wait = waitOf(active(), wish, waiter, ingress.host.clock.now());
     const problem = book.index.problem([...wait.all, ...wait.any, ...wait.none]);
     if (problem !== undefined) throw new WaitRefused(problem);
     const { id, sessionKey: session } = wait;
-    const added = await ingress.store.addWait(storedWait(wait), { total: max, ofSession: maxPerSession });
-    if (added === "full") throw new WaitRefused(`${max} waits are open already (hooks.waits.max); cancel some.`);
-    if (added === "session-full") {
-      throw new WaitRefused(`The session has ${maxPerSession} waits already (hooks.waits.maxPerSession); cancel some.`);
-    }
+    const bounds = boundsOf(active().config.waits);
+    const added = await ingress.store.addWait(storedWait(wait), bounds);
+    if (added !== "added") throw new WaitRefused(noRoomText(added, bounds));
     await book.refresh();
     ingress.host.logger.info({ wait: id, session, madeBy: wait.madeBy }, "a session waits");
     return viewOf(wait);

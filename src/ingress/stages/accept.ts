@@ -16,7 +16,7 @@ import type {
 } from "../../storage/new-delivery.ts";
 import { type WaitClaim, writesWaits } from "../../storage/wait-store.ts";
 import { commit, type Accepted } from "../commit.ts";
-import { storedWait } from "../waits/wait-terms.ts";
+import { boundsOf, storedWait } from "../waits/wait-terms.ts";
 import { quarantineReason } from "../quarantine.ts";
 import type { IngressContext } from "../context.ts";
 import { plannedStatus } from "./respond.ts";
@@ -52,7 +52,7 @@ export function accept(
   accepting: Accepting,
 ): Refusal | Promise<Accepted | Refusal> {
   const { verified, resolved, rendered, replayOf } = accepting;
-  const { waits, resumed } = waitsOf(ingress, accepting);
+  const { waits, resumed } = waitsOf(ingress, active, accepting);
   const specs = resumed.length === 0 ? accepting.specs : [...accepting.specs, ...resumed];
   const claims = claimsOf(active, accepting);
   if (isRefusal(claims)) return claims;
@@ -96,9 +96,10 @@ export function accept(
 /** A call whose transform failed changes no wait: its sender's next try does. */
 function waitsOf(
   { store, waits }: Pick<IngressContext, "store" | "waits">,
+  { config }: Pick<ActiveConfig, "config">,
   { fulfilment, rendered, added: wait }: Accepting,
 ): { readonly waits: WaitClaim | undefined; readonly resumed: readonly RunSpec[] } {
-  const added = wait && { added: [storedWait(wait)] };
+  const added = wait && { added: { wait: storedWait(wait), bounds: boundsOf(config.waits) } };
   if (fulfilment !== undefined && !rendered.failure) {
     return { waits: { ...fulfilment.claim, ...added }, resumed: fulfilment.specs };
   }

@@ -38,31 +38,20 @@ export interface WaitedHook {
 export class WaitIndex {
   readonly #hooks = new Map<string, Map<string, Shape>>();
 
-  /**
-   * Why the matches cannot be added, also when those of `reserved` are; `undefined`: they can. Throws a `TypeError` for a
-   * condition that is none.
-   */
-  problem(matches: readonly WaitMatch[], reserved?: WaitIndex): string | undefined {
+  /** Why the matches cannot be added; `undefined`: they can. Throws a `TypeError` for a condition that is none. */
+  problem(matches: readonly WaitMatch[]): string | undefined {
     for (const match of matches) {
       if (match.when !== undefined) compileCondition(match.when);
-      const both = [this.#like(match), ...(reserved === undefined ? [] : [reserved.#like(match)])];
-      const sum = (of: "shapes" | "alike"): number => both.reduce((total, like) => total + like[of], 0);
-      if (!both.some(({ isKnown }) => isKnown) && sum("shapes") >= MAX_SHAPES) {
+      const shapes = this.#hooks.get(hookKey(match));
+      const shape = shapes?.get(shapeKey(match));
+      if (shape === undefined && shapes !== undefined && shapes.size >= MAX_SHAPES) {
         return `Waits for ${hookName(match)} differ in event and path of the value in ${MAX_SHAPES} ways already; use one of these.`;
       }
-      if (sum("alike") >= MAX_ALIKE) {
+      if ((shape?.byValue.get(valueKey(match))?.length ?? 0) >= MAX_ALIKE) {
         return `${MAX_ALIKE} waits are for the same event of ${hookName(match)} already; name a correlation that tells them apart.`;
       }
     }
     return undefined;
-  }
-
-  /** What there is of the match's hook. */
-  #like(match: WaitMatch): { readonly isKnown: boolean; readonly shapes: number; readonly alike: number } {
-    const shapes = this.#hooks.get(hookKey(match));
-    const shape = shapes?.get(shapeKey(match));
-    const alike = shape?.byValue.get(valueKey(match))?.length ?? 0;
-    return { isKnown: shape !== undefined, shapes: shapes?.size ?? 0, alike };
   }
 
   add(wait: Wait): void {

@@ -7,7 +7,7 @@ import type { IngressContext } from "../context.ts";
 import { quarantineReason } from "../quarantine.ts";
 import type { Rendered } from "../stages/render.ts";
 import type { Resolved } from "../stages/resolve.ts";
-import { newWait, type Waiter } from "./wait-terms.ts";
+import { boundsOf, newWait, type Waiter } from "./wait-terms.ts";
 
 /** A call that makes a wait: its own part of the call is what was judged, or nothing where the mapping says so. */
 export interface MadeWait {
@@ -26,11 +26,11 @@ interface Judged {
 
 /**
  * `undefined` for a call that makes none, as nearly every one. An event that begins no run makes none either, and neither
- * does one that is held. Nothing is kept: {@link WaitBook.reserve} decides about its place.
+ * does one that is held. `problemOf` says why the wait cannot be made.
  */
 export function makeWait(
   judged: Judged,
-  reserve: (wait: Wait) => string | undefined = () => undefined,
+  problemOf: (wait: Wait) => string | undefined = () => undefined,
 ): MadeWait | undefined {
   const { route, context } = judged.resolved;
   const [spec] = judged.specs;
@@ -41,7 +41,7 @@ export function makeWait(
   if (typeof terms === "string") return { wait: undefined, problem: terms, ...ownPart(judged, run, undefined) };
   const { condition, note } = terms;
   const wait = newWait(condition, { ...wish, note }, waiterOf(route, judged, spec), context.now.getTime());
-  const problem = reserve(wait);
+  const problem = problemOf(wait);
   const made = problem === undefined ? wait : undefined;
   return { wait: made, problem, ...ownPart(judged, run, made) };
 }
@@ -67,19 +67,17 @@ function ownPart(
   return { rendered: { actions: [], ended: { state: "skipped", reason } }, specs: [] };
 }
 
-/** Makes the wait of a call and keeps its place, until `done`; the log says when it cannot be made. */
+/** The wait that a call makes, as far as there is room for one; the log says when it cannot be made. */
 export function waitOfCall(
   { host, waits: book }: Pick<IngressContext, "host" | "waits">,
   { config }: Pick<ActiveConfig, "config">,
   judged: Judged,
-): (MadeWait & { readonly done: () => void }) | undefined {
+): MadeWait | undefined {
   if (book === undefined) return undefined;
-  const { max: total, maxPerSession: ofSession } = config.waits;
-  const made = makeWait(judged, (wait) => book.reserve(wait, { total, ofSession }));
-  if (made === undefined) return undefined;
-  const { wait, problem } = made;
+  const made = makeWait(judged, (wait) => book.problem(wait, boundsOf(config.waits)));
+  if (made?.problem === undefined) return made;
   const { route } = judged.resolved;
   const mapping = typeof route === "string" ? route : route.config.id;
-  if (problem !== undefined) host.logger.warn({ mapping, reason: problem }, "an event makes no wait");
-  return { ...made, done: () => wait && book.release(wait) };
+  host.logger.warn({ mapping, reason: made.problem }, "an event makes no wait");
+  return made;
 }

@@ -1,8 +1,9 @@
 import type { PayloadContext } from "../../core/delivery.ts";
 import type { Wait } from "../../core/wait.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
-import type { StoredWait, WaitBounds, WaitClaim } from "../../storage/wait-store.ts";
+import type { StoredWait, WaitBounds, WaitChange } from "../../storage/wait-store.ts";
 import { WaitIndex, type WaitedHook } from "./index-waits.ts";
+import { noRoomText } from "./wait-terms.ts";
 import type { WaitPlace } from "./progress.ts";
 
 /** A wait in the version that is known. */
@@ -18,9 +19,6 @@ export class WaitBook {
   readonly #index = new WaitIndex();
   /** Of each session. */
   readonly #counts = new Map<string, number>();
-  /** Waits that calls under way make. */
-  readonly #reserved = new Map<string, Wait>();
-  readonly #reservedIndex = new WaitIndex();
   #mark = 0;
   #reading: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -53,35 +51,24 @@ export class WaitBook {
     return this.#index.find(hook, context);
   }
 
-  /**
-   * Keeps a place for a wait that a call makes, until it is released: why there is none, or `undefined`. It counts what
-   * this gateway knows.
-   */
-  reserve(wait: Wait, { total, ofSession }: WaitBounds): string | undefined {
-    const count = this.#waits.size + this.#reserved.size;
-    if (count >= total) return `${total} waits are open already (hooks.waits.max).`;
-    if ((this.#counts.get(wait.sessionKey) ?? 0) >= ofSession) {
-      return `The session has ${ofSession} waits already (hooks.waits.maxPerSession).`;
-    }
-    const problem = this.#index.problem([...wait.all, ...wait.any, ...wait.none], this.#reservedIndex);
-    if (problem !== undefined) return problem;
-    this.#reserved.set(wait.id, wait);
-    this.#reservedIndex.add(wait);
-    this.#count(wait, 1);
-    return undefined;
-  }
-
-  release(wait: Wait): void {
-    if (!this.#reserved.delete(wait.id)) return;
-    this.#reservedIndex.remove(wait);
-    this.#count(wait, -1);
+  /** Why a further wait cannot be made, as far as this gateway knows: the store decides about the bounds. */
+  problem(wait: Wait, bounds: WaitBounds): string | undefined {
+    if (this.#waits.size >= bounds.total) return noRoomText("full", bounds);
+    if ((this.#counts.get(wait.sessionKey) ?? 0) >= bounds.ofSession) return noRoomText("session-full", bounds);
+    return this.#index.problem([...wait.all, ...wait.any, ...wait.none]);
   }
 
   /** Takes up what a commit has changed and added. */
-  changed({ changes, added = [] }: Pick<WaitClaim, "changes" | "added">): void {
-    for (const stored of added) {
-      this.#put(stored);
-      this.#fresh.add(stored.id);
+  changed({
+    changes,
+    added,
+  }: {
+    readonly changes: readonly WaitChange[];
+    readonly added?: StoredWait | undefined;
+  }): void {
+    if (added !== undefined) {
+      this.#put(added);
+      this.#fresh.add(added.id);
     }
     for (const { id, version, content } of changes) {
       const session = this.#waits.get(id)?.wait.sessionKey;

@@ -6,8 +6,9 @@ import {
   WaitRefused,
   type WaitWish,
 } from "../../config/wait-wish.ts";
+import type { WaitsConfig } from "../../config/waits.ts";
 import type { Wait } from "../../core/wait.ts";
-import type { StoredWait } from "../../storage/wait-store.ts";
+import type { NoRoom, StoredWait, WaitBounds } from "../../storage/wait-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { begun } from "./progress.ts";
 
@@ -35,6 +36,17 @@ export function conditionOf(
   const problem = unknownHook(mappings, condition);
   if (problem !== undefined) throw new WaitRefused(problem);
   return condition;
+}
+
+export function boundsOf({ max, maxPerSession }: WaitsConfig): WaitBounds {
+  return { total: max, ofSession: maxPerSession };
+}
+
+/** Why there is no room for a further one. */
+export function noRoomText(why: NoRoom, { total, ofSession }: WaitBounds): string {
+  return why === "full"
+    ? `${total} waits are open already (hooks.waits.max); cancel some.`
+    : `The session has ${ofSession} waits already (hooks.waits.maxPerSession); cancel some.`;
 }
 
 /** As the store keeps a new one. */

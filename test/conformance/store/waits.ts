@@ -120,7 +120,7 @@ export function describeWaits(underTest: () => StoreUnderTest): void {
     const { mark } = await store.waits(0);
     const replayKeys = [{ key: Buffer.alloc(32, 9), expiresAt: Number.MAX_SAFE_INTEGER }];
     const copies = Array.from({ length: 50 }, (_, at) => {
-      const added = [wait("a", { id: `wait_${String(at).padStart(24, "0")}` })];
+      const added = { wait: wait("a", { id: `wait_${String(at).padStart(24, "0")}` }), bounds: BOUNDS };
       return store.accept(newDelivery({ waits: { mark, changes: [], added }, replayKeys }));
     });
     const kinds = (await Promise.all(copies)).map(({ kind }) => kind);
@@ -130,10 +130,32 @@ export function describeWaits(underTest: () => StoreUnderTest): void {
     expect(first).toMatchObject({ session: "agent:main:hook:1", version: 1, content: wait("a").content });
 
     const ended = { runs: [], ended: { state: "skipped", reason: "it makes a wait" } } as const;
-    const waits = { mark: (await store.waits(0)).mark, changes: [], added: [wait("b")] };
+    const waits = { mark: (await store.waits(0)).mark, changes: [], added: { wait: wait("b"), bounds: BOUNDS } };
     await store.accept(newDelivery({ ...ended, waits }));
     const again = await session.reopen();
     expect((await again.waits(0)).waits).toEqual([first, wait("b")]);
+  });
+
+  it("holds its bounds against simultaneous deliveries that make waits, and takes those without room for one", async () => {
+    const { store } = underTest();
+    const { mark } = await store.waits(0);
+    const calls = ["a", "b", "c", "d", "e"].map((digit) =>
+      store.accept(newDelivery({ waits: { mark, changes: [], added: { wait: wait(digit), bounds: BOUNDS } } })),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    // Where other gateways can add waits, a call that was held against fewer is stale.
+    const accepted = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    const left = accepted.filter((each) => each.kind === "accepted" && each.noRoom === "session-full");
+    const { waits } = await store.waits(0);
+    expect(waits.length).toBeLessThanOrEqual(2);
+    expect(waits).toHaveLength(accepted.length - left.length);
+    const full = { wait: wait("f", { session: "s" }), bounds: { total: waits.length, ofSession: 2 } };
+    const now = (await store.waits(0)).mark;
+    expect(await store.accept(newDelivery({ waits: { mark: now, changes: [], added: full } }))).toMatchObject({
+      kind: "accepted",
+      noRoom: "full",
+    });
+    expect((await store.waits(0)).waits).toEqual(waits);
   });
 
   it("adds a wait and ends another one with the same delivery, or does neither", async () => {
@@ -141,10 +163,12 @@ export function describeWaits(underTest: () => StoreUnderTest): void {
     await store.addWait(wait("a"), BOUNDS);
     const { mark } = await store.waits(0);
     const end = { id: wait("a").id, content: null };
-    const stale = { mark, changes: [{ ...end, version: 2 }], added: [wait("b")] };
+    const stale = { mark, changes: [{ ...end, version: 2 }], added: { wait: wait("b"), bounds: BOUNDS } };
     await expect(store.accept(newDelivery({ waits: stale }))).rejects.toMatchObject({ code: "STALE" });
     expect((await store.waits(0)).waits).toEqual([wait("a")]);
-    await store.accept(newDelivery({ waits: { mark, changes: [{ ...end, version: 1 }], added: [wait("b")] } }));
+    await store.accept(
+      newDelivery({ waits: { mark, changes: [{ ...end, version: 1 }], added: { wait: wait("b"), bounds: BOUNDS } } }),
+    );
     expect((await store.waits(0)).waits).toEqual([wait("b")]);
   });
 
@@ -153,7 +177,7 @@ export function describeWaits(underTest: () => StoreUnderTest): void {
     const waits = { mark: 0, changes: [{ id: wait("a").id, version: 1, content: null }] };
     const run = { lane: "l", spec: agentSpec() };
     const overlap = { key: Buffer.alloc(32, 1), mode: "skip" } as const;
-    const added = { mark: 0, changes: [], added: [wait("a")] };
+    const added = { mark: 0, changes: [], added: { wait: wait("a"), bounds: BOUNDS } };
     await expect(store.accept(newDelivery({ runs: [run], waits, overlap }))).rejects.toThrow(RangeError);
     await expect(store.accept(newDelivery({ runs: [run], waits: added, overlap }))).rejects.toThrow(RangeError);
   });

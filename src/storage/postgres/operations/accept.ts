@@ -1,6 +1,6 @@
 import { MAX_LISTED_REPEATS } from "../../delivery-store.ts";
 import type { ChangedRun } from "../../shared-store.ts";
-import type { StoredWait, WaitChange, WaitClaim } from "../../wait-store.ts";
+import type { NoRoom, WaitChange, WaitClaim } from "../../wait-store.ts";
 import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY, SKIPPED } from "../../sqlite/codes.ts";
 import { deliveryId, runId, runIds } from "../../sqlite/public-id.ts";
@@ -90,8 +90,13 @@ async function acceptAll(
 ) {
   await lockKeys(session, rows.flatMap(keysOf));
   const plan = new AcceptPlan({ ...(await readKeys(session, rows)), mark: drawn[0]!.mark });
-  const outcomes = rows.map((row, index) => plan.accept(row, drawn[index]!.seq));
-  await plan.carryOut(session);
+  const planned = rows.map((row, index) => plan.accept(row, drawn[index]!.seq));
+  const without = await plan.carryOut(session);
+  const outcomes = planned.map((outcome, index): PlannedOutcome => {
+    const id = rows[index]!.delivery.waits?.added?.wait.id;
+    const noRoom = id === undefined ? undefined : without.get(id);
+    return noRoom !== undefined && outcome.kind === "accepted" ? { ...outcome, noRoom } : outcome;
+  });
   return { outcomes, changed: plan.changed };
 }
 
@@ -115,7 +120,7 @@ class AcceptPlan {
   readonly #joined: [number, number][] = [];
   readonly #superseded: number[] = [];
   readonly #changedWaits: WaitChange[] = [];
-  readonly #addedWaits: StoredWait[] = [];
+  readonly #addedWaits: NonNullable<WaitClaim["added"]>[] = [];
   #earliest = Infinity;
 
   constructor(stored: Surroundings & { readonly mark: number }) {
@@ -151,7 +156,7 @@ class AcceptPlan {
     const { waits } = row.delivery;
     if (waits !== undefined && !this.#isCurrent(waits)) return { kind: "stale" };
     this.#changedWaits.push(...(waits?.changes ?? []));
-    this.#addedWaits.push(...(waits?.added ?? []));
+    if (waits?.added !== undefined) this.#addedWaits.push(waits.added);
     this.#earliest = Math.min(this.#earliest, receivedAt);
     // The next try of one that has failed at once is a new call.
     if (row.ended !== ENDED_FAILED) {
@@ -165,7 +170,8 @@ class AcceptPlan {
     return accepted(seq, tag, row);
   }
 
-  async carryOut(session: Session): Promise<void> {
+  /** Why waits were left out, by their ids. */
+  async carryOut(session: Session): Promise<ReadonlyMap<string, NoRoom>> {
     if (this.#claims.length > 0) {
       await session.run(purgeClaims, this.#earliest - CLAIM_GRACE_MS, 4 * this.#claims.length);
       await session.run(claimKeys, ...columnsOf(this.#claims));
@@ -177,8 +183,9 @@ class AcceptPlan {
       await session.run(skipRuns, this.#superseded, OVERLAP_LATEST_REASON);
       await endSkipped(session, this.#superseded, OVERLAP_LATEST_REASON);
     }
-    await changeWaits(session, { changes: this.#changedWaits, added: this.#addedWaits });
+    const without = await changeWaits(session, { changes: this.#changedWaits, added: this.#addedWaits });
     await insertAll(session, this.#insertions);
+    return without;
   }
 
   #isCurrent({ mark, changes }: WaitClaim): boolean {

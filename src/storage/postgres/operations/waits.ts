@@ -1,5 +1,5 @@
 /** Waits of sessions: those that a delivery changes, and what is written of them by itself. */
-import type { StoredWait, WaitAddition, WaitBounds, WaitChange } from "../../wait-store.ts";
+import type { NoRoom, StoredWait, WaitAddition, WaitChange, WaitClaim } from "../../wait-store.ts";
 import { command, type Session, statement } from "../engine/statement.ts";
 import type { WriteOperation } from "../engine/write-group.ts";
 import { columnsOf } from "./insert.ts";
@@ -24,18 +24,26 @@ export async function lockWaits(session: Session, ids: readonly string[]): Promi
   return new Map((await session.rows(lockVersions, ids)).map(({ id, version }) => [id, version]));
 }
 
-/** Changes waits, which are locked, and makes others. */
+type NewWait = NonNullable<WaitClaim["added"]>;
+
+/** Changes waits, which are locked, and makes others; those for which there is no room, by their ids. */
 export async function changeWaits(
   session: Session,
-  { changes, added }: { readonly changes: readonly WaitChange[]; readonly added: readonly StoredWait[] },
-): Promise<void> {
+  { changes, added }: { readonly changes: readonly WaitChange[]; readonly added: readonly NewWait[] },
+): Promise<ReadonlyMap<string, NoRoom>> {
   const ended = changes.filter(({ content }) => content === null).map(({ id }) => id);
   const changed = changes.flatMap(({ id, content }) => (content === null ? [] : [[id, content] as const]));
   if (ended.length > 0) await session.run(removeAll, ended);
-  if (changed.length + added.length === 0) return;
+  const without = new Map<string, NoRoom>();
+  if (changed.length + added.length === 0) return without;
+  // The row of the count is locked: gateways add one after the other, so that the bounds hold.
   await session.run(count);
   if (changed.length > 0) await session.run(update, ...columnsOf(changed));
-  for (const { id, session: key, version, content } of added) await session.run(insert, id, key, version, content);
+  for (const one of added) {
+    const addition = await add(session, one);
+    if (addition !== "added") without.set(one.wait.id, addition);
+  }
+  return without;
 }
 
 const countWaits = statement(
@@ -44,19 +52,21 @@ const countWaits = statement(
 );
 const remove = command("DELETE FROM reveille.waits WHERE id = $1");
 
-/** The row of the count is locked first: gateways add one after the other, so that the bounds hold. */
-export const addWait: WriteOperation<{ readonly wait: StoredWait; readonly bounds: WaitBounds }, WaitAddition> = {
+async function add(session: Session, { wait, bounds }: NewWait): Promise<WaitAddition> {
+  const { total, of_session: ofSession } = (await session.first(countWaits, wait.session))!;
+  if (total >= bounds.total) return "full";
+  if (ofSession >= bounds.ofSession) return "session-full";
+  await session.run(insert, wait.id, wait.session, wait.version, wait.content);
+  return "added";
+}
+
+export const addWait: WriteOperation<NewWait, WaitAddition> = {
   keysOf: () => ["waits"],
   async run(session, items) {
     const results: WaitAddition[] = [];
-    for (const { wait, bounds } of items) {
+    for (const item of items) {
       await session.run(count);
-      const { total, of_session: ofSession } = (await session.first(countWaits, wait.session))!;
-      const isFull = total >= bounds.total;
-      if (!isFull && ofSession < bounds.ofSession) {
-        await session.run(insert, wait.id, wait.session, wait.version, wait.content);
-      }
-      results.push(isFull ? "full" : ofSession >= bounds.ofSession ? "session-full" : "added");
+      results.push(await add(session, item));
     }
     return results;
   },

@@ -1,6 +1,6 @@
 import type { RunSpec } from "../../../core/run.ts";
 import { GROUPED_WAITS, type NewDelivery } from "../../new-delivery.ts";
-import { type StoredWait, type WaitChange, writesWaits } from "../../wait-store.ts";
+import { type WaitChange, type WaitClaim, writesWaits } from "../../wait-store.ts";
 import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
 import { chainText, AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
@@ -71,10 +71,10 @@ export interface AcceptExtras {
   readonly waits: WaitWrites | null;
 }
 
-/** Waits that the delivery changes, and those that it makes. */
+/** Waits that the delivery changes, and the one that it makes. */
 export interface WaitWrites {
   readonly changes: readonly WaitChange[];
-  readonly added: readonly StoredWait[];
+  readonly added: WaitClaim["added"] | null;
 }
 
 /** The claim of a delivery that coalesces or overlaps with others of its key; keys as {@link packKey} writes them. */
@@ -133,7 +133,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
 
 function extrasOf(delivery: NewDelivery): AcceptExtras | null {
   const { coalesce, ended, overlap, replayOf, held, waits } = delivery;
-  const writes = writesWaits(waits) ? { changes: waits.changes, added: waits.added ?? [] } : null;
+  const writes = writesWaits(waits) ? { changes: waits.changes, added: waits.added ?? null } : null;
   const isGrouped = (coalesce ?? overlap) !== undefined;
   if (!isGrouped && ended === undefined && (replayOf ?? held) === undefined && writes === null) return null;
   if (isGrouped && writes !== null) throw new RangeError(GROUPED_WAITS);

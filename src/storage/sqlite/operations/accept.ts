@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { MAX_LISTED_REPEATS, staleWaits } from "../../delivery-store.ts";
 import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
+import type { NoRoom } from "../../wait-store.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "../codes.ts";
 import { deliveryId, type DeliveryKey, runId, runIds } from "../public-id.ts";
 import { storedReplayKeys, unpackKey, unpackReplayKeys } from "../replay-keys.ts";
@@ -21,6 +22,7 @@ export type AcceptResult =
   | { readonly kind: "coalescing"; readonly dueAt: number }
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "stale" }
+  | { readonly kind: "without-wait"; readonly noRoom: NoRoom }
   /** Ids and tags of the runs that gave way alternate. */
   | { readonly kind: "superseding"; readonly runs: readonly (number | string)[]; readonly reason: string };
 
@@ -126,8 +128,8 @@ export function acceptOperation(
     if (group?.kind === "coalesce") return coalesce(row, owned, extras, group);
     if (group !== null) return overlap(row, owned, extras, group);
     insert.withExtras(row, owned, extras);
-    if (writes !== null) waits.carryOut(writes);
-    return undefined;
+    const added = writes === null ? "added" : waits.carryOut(writes);
+    return added === "added" ? undefined : { kind: "without-wait", noRoom: added };
   };
 }
 
@@ -167,6 +169,8 @@ export function acceptOutcome(key: DeliveryKey, runs: number, result: NonNullabl
       return { ...accepted, dueAt: result.dueAt };
     case "stale":
       throw staleWaits();
+    case "without-wait":
+      return { ...accepted, noRoom: result.noRoom };
     case "skipped":
       return { kind: "skipped", deliveryId: id, reason: result.reason };
     case "superseding":

@@ -5,55 +5,36 @@ import { storedWait } from "../../../../src/ingress/waits/wait-terms.ts";
 import type { StoredWait } from "../../../../src/storage/wait-store.ts";
 import { newWait } from "./new-wait.ts";
 
-const BOUNDS = { total: 100, ofSession: 3 };
+const BOUNDS = { total: 100, ofSession: 2 };
 const wait = (id: string, changes: Partial<Wait> = {}): Wait =>
   newWait({ id, sessionKey: `agent:main:hook:${id}`, all: [{ hook: id }], ...changes });
 const empty = () => new WaitBook({ waits: () => Promise.resolve({ waits: [], mark: 0 }) });
+const add = (book: WaitBook, added: Wait): void => book.changed({ changes: [], added: storedWait(added) });
 
-describe("the places of waits that calls make", () => {
-  it("are counted in the session and in all until they are released, and with the wait that was stored", () => {
+describe("a further wait", () => {
+  it("has no room where the session or all have as many as may be, until one ends", () => {
     const book = empty();
     const session = { sessionKey: "agent:main:hook:s" };
-    const all = ["a", "b", "c", "d"].map((id) => wait(id, session));
-    expect(all.map((each) => book.reserve(each, BOUNDS))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      "The session has 3 waits already (hooks.waits.maxPerSession).",
-    ]);
-    book.release(all[0]!);
-    book.changed({ changes: [], added: [storedWait(all[1]!)] });
-    book.release(all[1]!);
-    expect(book.reserve(all[3]!, BOUNDS)).toBeUndefined();
-    expect(book.reserve(wait("e"), { total: 3, ofSession: 3 })).toBe("3 waits are open already (hooks.waits.max).");
+    for (const id of ["a", "b"]) {
+      expect(book.problem(wait(id, session), BOUNDS)).toBeUndefined();
+      add(book, wait(id, session));
+    }
+    expect(book.problem(wait("c", session), BOUNDS)).toMatch(/^The session has 2 waits already/u);
+    expect(book.problem(wait("c"), BOUNDS)).toBeUndefined();
+    expect(book.problem(wait("c"), { total: 2, ofSession: 2 })).toMatch(/^2 waits are open already/u);
     book.changed({ changes: [{ id: "b", version: 1, content: null }] });
-    expect(book.reserve(wait("e"), { total: 3, ofSession: 3 })).toBeUndefined();
+    expect(book.problem(wait("c", session), BOUNDS)).toBeUndefined();
+    expect(book.problem(wait("c"), { total: 2, ofSession: 2 })).toBeUndefined();
   });
 
-  it("are bounded for waits that are alike, those under way included", () => {
+  it("has no room beside 16 that are alike, or where they differ in 32 ways already", () => {
     const book = empty();
-    const alike = (at: number) => wait(`w${at}`, { all: [{ hook: "ci" }] });
-    for (let at = 0; at < 16; at++) {
-      expect(book.reserve(alike(at), BOUNDS)).toBeUndefined();
-      if (at % 2 === 0) continue;
-      book.changed({ changes: [], added: [storedWait(alike(at))] });
-      book.release(alike(at));
-    }
-    expect(book.reserve(alike(16), BOUNDS)).toMatch(/^16 waits are for the same event of "ci" already/u);
-    book.release(alike(0));
-    expect(book.reserve(alike(16), BOUNDS)).toBeUndefined();
-  });
-
-  it("are bounded for events that differ in form, those under way included", () => {
-    const book = empty();
-    const form = (at: number) => wait(`w${at}`, { all: [{ hook: "ci", event: `e${at}` }] });
-    for (let at = 0; at < 32; at++) {
-      expect(book.reserve(form(at), BOUNDS)).toBeUndefined();
-      if (at % 2 === 1) book.changed({ changes: [], added: [storedWait(form(at))] });
-      if (at % 2 === 1) book.release(form(at));
-    }
-    expect(book.reserve(form(32), BOUNDS)).toMatch(/^Waits for "ci" differ in event and path/u);
-    expect(book.reserve(wait("again", { all: [{ hook: "ci", event: "E3" }] }), BOUNDS)).toBeUndefined();
+    for (let at = 0; at < 16; at++) add(book, wait(`a${at}`, { all: [{ hook: "ci" }] }));
+    expect(book.problem(wait("b", { all: [{ hook: "ci" }] }), BOUNDS)).toMatch(/^16 waits are for the same event/u);
+    for (let at = 0; at < 32; at++) add(book, wait(`e${at}`, { all: [{ hook: "pr", event: `e${at}` }] }));
+    const other = wait("b", { all: [{ hook: "pr", event: "another" }] });
+    expect(book.problem(other, BOUNDS)).toMatch(/^Waits for "pr" differ in event and path/u);
+    expect(book.problem(wait("b", { all: [{ hook: "pr", event: "E3" }] }), BOUNDS)).toBeUndefined();
   });
 });
 
@@ -64,7 +45,7 @@ it("a wait that a call adds while all are read is kept", async () => {
   });
   const reading = book.refresh({ all: true });
   await Promise.resolve();
-  book.changed({ changes: [], added: [storedWait(wait("a"))] });
+  add(book, wait("a"));
   answer!([]);
   await reading;
   expect(book.get("a")?.version).toBe(1);
