@@ -47,13 +47,14 @@ describe("the dispatcher", () => {
 
   it("a run that fails does not hold up its lane", async () => {
     bench.host.onRun = async ({ prompt }) => {
-      if (prompt.includes("bad")) throw new HostError("no", { retryable: false });
+      // No word that the id of a boundary could have in it.
+      if (prompt.includes("wrong")) throw new HostError("no", { retryable: false });
       return { status: "ok", reply: "ok" };
     };
     bench.dispatcher.start();
-    const [bad, good] = await bench.acceptAndEnqueue(agentSpec({ message: "bad" }), agentSpec());
+    const [wrong, good] = await bench.acceptAndEnqueue(agentSpec({ message: "wrong" }), agentSpec());
     await bench.settledRuns(2);
-    expect((await bench.detail(bad!)).state).toBe("failed");
+    expect((await bench.detail(wrong!)).state).toBe("failed");
     expect((await bench.detail(good!)).state).toBe("done");
   });
 

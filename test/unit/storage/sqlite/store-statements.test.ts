@@ -109,6 +109,8 @@ describe("the statements of the store", () => {
       // Both when the file is opened; the first goes through an index, over a bounded number of rows.
       "SELECT seq FROM deliveries WHERE marks IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?",
       "SELECT 1 FROM gathering LIMIT 1",
+      // For a call that makes a wait; there are at most as many as hooks.waits.max.
+      "SELECT count(*) AS n FROM waits",
     ]);
     const sorting = [...plans].filter(([, plan]) => plan.some((step) => step.includes("TEMP B-TREE")));
     // A page of open runs.
