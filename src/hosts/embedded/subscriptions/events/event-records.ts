@@ -105,14 +105,23 @@ export class EventRecords {
     const files = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));
     for (const file of files.slice(0, MAX_RECORDS)) {
       const path = join(this.#folder, file);
-      for (const record of statSync(path).size > MAX_BYTES ? [] : parse(readFileSync(path, "utf8"))) {
+      for (const record of parseFile(path)) {
         if (this.#records.has(record.name)) continue;
         const { name } = record;
         await this.#options.state.write("saveSubscription", { name, record: JSON.stringify(record) });
         this.#records.set(name, record);
       }
-      rmSync(path);
+      rmSync(path, { force: true });
     }
+  }
+}
+
+/** A file that cannot be read is none: its subscription begins from now on. */
+function parseFile(path: string): readonly EventRecord[] {
+  try {
+    return statSync(path).size > MAX_BYTES ? [] : parse(readFileSync(path, "utf8"));
+  } catch {
+    return [];
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import type { StateStore } from "../../../../../src/hosts/embedded/state/state-store.ts";
@@ -83,6 +83,7 @@ it("are taken over from the files of an earlier version, unless there is somethi
   mkdirSync(folder, { recursive: true });
   const files = [record("a", "c1"), record("b", "c2"), {}];
   for (const [at, content] of files.entries()) writeFileSync(join(folder, `${at}.json`), JSON.stringify(content));
+  symlinkSync("/nonexistent", join(folder, "gone.json"));
   stored.set("a", JSON.stringify(record("a", "c9")));
   const records = await open();
   expect([records.get("a")?.cursor, records.get("b")?.cursor]).toEqual(["c9", "c2"]);
