@@ -21,8 +21,7 @@ let gateway: GatewayProcess;
 beforeEach(async () => {
   model = await ModelEndpoint.listen();
   gateway = new GatewayProcess({
-    agents: { defaults: { model: "test/small", heartbeat: { every: "0m" } } },
-    models: { providers: { test: { baseUrl: model.baseUrl } } },
+    ...model.keys,
     hooks: {
       enabled: true,
       token: HOOK_TOKEN,

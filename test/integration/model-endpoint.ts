@@ -45,6 +45,14 @@ export class ModelEndpoint {
     return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/v1`;
   }
 
+  /** Keys of a gateway's file: its agents ask this model, and no heartbeat comes between. */
+  get keys(): object {
+    return {
+      agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
+      models: { providers: { test: { baseUrl: this.baseUrl } } },
+    };
+  }
+
   /** The text of every prompt that an isolated run or a heartbeat brought, in order of arrival. */
   get prompts(): string[] {
     return this.requests.map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));

@@ -36,8 +36,7 @@ afterEach(async () => {
 
 async function start(version: "before" | "latest"): Promise<GatewayProcess> {
   const gateway = new GatewayProcess({
-    agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
-    models: { providers: { test: { baseUrl: model.baseUrl } } },
+    ...model.keys,
     hooks: {
       enabled: true,
       token: HOOK_TOKEN,

@@ -17,8 +17,7 @@ describe("several gateways on one database", () => {
 
   const open = (): GatewayProcess => {
     const gateway = new GatewayProcess({
-      agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
-      models: { providers: { test: { baseUrl: model.baseUrl } } },
+      ...model.keys,
       hooks: {
         enabled: true,
         token: HOOK_TOKEN,

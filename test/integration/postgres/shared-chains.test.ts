@@ -17,8 +17,7 @@ beforeEach(async () => {
   model = await ModelEndpoint.listen();
   const open = () =>
     new GatewayProcess({
-      agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
-      models: { providers: { test: { baseUrl: model.baseUrl } } },
+      ...model.keys,
       hooks: {
         enabled: true,
         token: HOOK_TOKEN,

@@ -21,8 +21,7 @@ beforeEach(async () => {
   await source.start();
   const open = () =>
     new GatewayProcess({
-      agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
-      models: { providers: { test: { baseUrl: model.baseUrl } } },
+      ...model.keys,
       hooks: {
         enabled: true,
         token: HOOK_TOKEN,

@@ -17,8 +17,7 @@ let gateways: readonly [GatewayProcess, GatewayProcess];
 const open = (): GatewayProcess => {
   const mapping = { messageTemplate: "{{text}}", deliver: false, wakeMode: "next-heartbeat" };
   return new GatewayProcess({
-    agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
-    models: { providers: { test: { baseUrl: model.baseUrl } } },
+    ...model.keys,
     hooks: {
       enabled: true,
       token: HOOK_TOKEN,
