@@ -80,7 +80,10 @@ export const HooksSchema = Type.Object(
       whole({ minimum: 1, maximum: 65_536 }, "Requests in progress at once, over which the answer is 503."),
       512,
     ),
-    concurrency: withDefault(whole({ minimum: 1, maximum: 256 }, "Agent runs at once."), 4),
+    concurrency: withDefault(
+      whole({ minimum: 1, maximum: 256 }, "Agent runs at once, of each gateway where there are several."),
+      4,
+    ),
     maxQueuedRuns: withDefault(
       whole({ minimum: 1, maximum: 10_000_000 }, "Accepted runs that are not finished, over which the answer is 503."),
       100_000,

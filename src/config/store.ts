@@ -13,7 +13,7 @@ export const StoreSchema = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          "Several gateways with the same configuration accept calls; one of them carries out the runs, and another takes its place when it is gone. Not in OpenClaw.",
+          "Several gateways with the same configuration accept calls and carry out turns of agents; one of them decides about the runs, and another takes its place when it is gone. Not in OpenClaw.",
       }),
     ),
   },
@@ -27,7 +27,7 @@ export const StoreSchema = Type.Object(
 export interface StoreConfig {
   /** Has a password. */
   readonly url: string;
-  /** Other gateways accept beside this one. */
+  /** Other gateways use it beside this one. */
   readonly several: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Logger } from "../core/host.ts";
-import type { OtherGateway, SharedStore } from "../storage/shared-store.ts";
+import type { GatewayFacts, OtherGateway, SharedStore } from "../storage/shared-store.ts";
 
 const ANNOUNCE_MS = 5_000;
 
@@ -50,13 +50,18 @@ export class GatewayRecord {
     clearInterval(this.#timer);
   }
 
+  /** What is to be the same at all; `undefined` before there is a configuration. */
+  get own(): GatewayFacts | undefined {
+    const block = this.#options.written();
+    return block === undefined ? undefined : { version: packageJson.version, config: this.#digestOf(block) };
+  }
+
   /** Never rejects. */
   async compare(): Promise<void> {
-    const { store, written, logger } = this.#options;
-    const block = written();
-    if (block === undefined) return;
+    const { store, logger } = this.#options;
+    const { own } = this;
+    if (own === undefined) return;
     try {
-      const own = { version: packageJson.version, config: this.#digestOf(block) };
       const others = await store.announce(own);
       this.#differing = others.flatMap((other) => differenceOf(own, other));
     } catch (error) {

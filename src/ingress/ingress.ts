@@ -142,7 +142,7 @@ export class Ingress {
   }
 
   async #close(
-    { context, lead, around, retention, hookWatch, probing, quarantine, waitClock }: Running,
+    { context, lead, turns, around, retention, hookWatch, probing, quarantine, waitClock }: Running,
     deadlineMs: number,
   ): Promise<void> {
     lead.stop();
@@ -152,7 +152,8 @@ export class Ingress {
     context.watch.close();
     context.heldAnswers.close();
     try {
-      await context.dispatcher.stop(deadlineMs);
+      await Promise.all([context.dispatcher.stop(deadlineMs), turns?.stop(deadlineMs)]);
+      turns?.close();
       this.#abandon.abort();
       await Promise.all([retention.stop(), hookWatch.stop(), probing.stop(), quarantine.stop()]);
     } finally {
@@ -190,8 +191,10 @@ export class Ingress {
   }
 
   /** Another gateway carries out the runs: what is active here ends at once, and nothing begins. */
-  async #yield({ context }: Running): Promise<void> {
-    await context.dispatcher.stop(this.#host.clock.now());
+  async #yield({ context, turns }: Running): Promise<void> {
+    const now = this.#host.clock.now();
+    await Promise.all([context.dispatcher.stop(now), turns?.stop(now)]);
+    turns?.close();
   }
 
   /** Until the first commit, `first` is used: runs are recovered before it. */
@@ -219,12 +222,13 @@ export class Ingress {
 
   #applyActive(): void {
     if (!this.#running || this.#closing) return;
-    const { context, lead } = this.#running;
+    const { context, lead, turns } = this.#running;
     if (this.#hasStarted) {
       context.dispatcher.configure();
       return;
     }
     this.#hasStarted = true;
+    turns?.start();
     if (lead.isHere) this.#start(this.#running);
     else void lead.taken.then(() => this.#running && this.#start(this.#running));
   }

@@ -10,9 +10,11 @@ import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
 import { AgentRunner } from "../dispatch/run/agent-runner.ts";
 import { CALLBACK_TIMEOUT_MS } from "../dispatch/run/callback.ts";
 import { BRIEF_RETRY } from "../dispatch/run/retry.ts";
+import { TurnExchange } from "../dispatch/turns/turn-exchange.ts";
 import { RunWatch } from "../dispatch/run-watch.ts";
 import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
+import type { GatewayFacts, TurnOffer } from "../storage/shared-store.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { type ApprovalOptions, Approvals } from "./approve.ts";
 import { Around } from "./around.ts";
@@ -60,6 +62,8 @@ export interface Operations {
 export interface Running {
   readonly context: IngressContext;
   readonly lead: Lead;
+  /** Turns that are shared with other gateways on the store; absent where there are none. */
+  readonly turns: TurnExchange | undefined;
   readonly retention: Retention;
   readonly hookWatch: HookWatch;
   readonly probing: ProbeSchedule;
@@ -105,6 +109,14 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
   const own = await openGatewayKey(join(host.paths.stateDir, KEY_FILE));
   const key = (await store.shared?.keyOfAll(own)) ?? own;
+  const isShared = store.shared !== undefined && active().config.store?.several === true;
+  const turns = isShared
+    ? new TurnExchange({
+        shared: store.shared.turns,
+        offer: () => offerOf(around?.record.own, { host, turns: active().config.concurrency }),
+        changed: () => dispatcher.configure(),
+      })
+    : undefined;
   const dispatcher = new Dispatcher({
     store,
     host,
@@ -123,11 +135,14 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     key,
     fetch: createGuardedFetch({ timeoutMs: CALLBACK_TIMEOUT_MS }),
     beginRetry: BRIEF_RETRY,
-    agents: (dispatch) => new AgentRunner(dispatch),
+    agents: (dispatch) => {
+      turns?.use(dispatch);
+      return new AgentRunner(dispatch, turns);
+    },
     notices,
     outages,
     measurements: shared.measurements,
-    concurrency: () => active().config.concurrency,
+    concurrency: () => active().config.concurrency + (turns?.elsewhere ?? 0),
     isBusy: () => shared.inFlight.count >= BUSY_FROM,
   });
   const lead = new Lead({ store, dispatcher, outages, logger, abandon });
@@ -146,7 +161,6 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const probing = new ProbeSchedule({ probes, outages, clock, logger, everyMs: () => active().config.probeEveryMs });
   const quarantine = new QuarantineExpiry({ store, clock, logger, mappings: () => active().config.mappings });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
-  const isShared = store.shared !== undefined && active().config.store?.several === true;
   const around = isShared
     ? new Around({ store: store.shared, lockout: () => active().lockout, written, refreshKeys, key, logger })
     : undefined;
@@ -162,5 +176,17 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     outages,
   };
   host.agents.offerTool?.(waitTool({ waits: operations.waits, store }));
-  return { context, lead, retention, hookWatch, probing, quarantine, waitClock, operations, around };
+  return { context, lead, turns, retention, hookWatch, probing, quarantine, waitClock, operations, around };
+}
+
+/** What this gateway takes of the turns of all; `undefined` before there is a configuration. */
+function offerOf(
+  own: GatewayFacts | undefined,
+  { host, turns }: { readonly host: GatewayHost; readonly turns: number },
+): TurnOffer | undefined {
+  if (own === undefined) return undefined;
+  const idsOf = (list: readonly { readonly id: string }[]): string[] => list.map(({ id }) => id);
+  const { agents, channels } = host;
+  const lists = { agents: idsOf(agents.list()), channels: idsOf(channels.list()) };
+  return { alike: `${own.version} ${own.config}`, ...lists, turns };
 }

@@ -33,6 +33,8 @@ export interface SharedStore {
    * seconds. Rejects with a `StoreError`.
    */
   announce(own: GatewayFacts): Promise<readonly OtherGateway[]>;
+  /** What the gateway with the runs has others carry out. */
+  readonly turns: SharedTurns;
   /** The key of all gateways on the store: the first one's own, which is kept there. */
   keyOfAll(own: Uint8Array): Promise<Uint8Array>;
   /**
@@ -66,4 +68,66 @@ export interface Failures {
 export interface ChangedRun extends Omit<OpenRun, "state"> {
   readonly state: RunState;
   readonly reason: string | null;
+}
+
+/** An attempt at a run, whose turn another gateway carries out. */
+export interface HandedTurn {
+  readonly runId: string;
+  readonly attempt: number;
+}
+
+/** What a gateway takes of the turns of all. */
+export interface TurnOffer {
+  /** Equal where the version and the `hooks` block are. */
+  readonly alike: string;
+  /** Ids of its agents, and of its channels. */
+  readonly agents: readonly string[];
+  readonly channels: readonly string[];
+  /** Turns at once. */
+  readonly turns: number;
+}
+
+/** A connection of a gateway that takes turns; another one has another number. */
+export interface TurnPlace {
+  readonly number: number;
+  readonly offer: TurnOffer;
+}
+
+/** A turn that was handed to this gateway and has no outcome yet. */
+export interface TakenTurn extends HandedTurn {
+  /** What the gateway that handed it out said of it, as text. */
+  readonly request: string;
+  /** True: it is to end. */
+  readonly ends: boolean;
+}
+
+export interface TurnsSeen {
+  /** The place of this gateway; `undefined`: it has lost it, and what was handed to it there. */
+  readonly own: number | undefined;
+  /** Those of all gateways whose connections are open. */
+  readonly places: readonly TurnPlace[];
+  readonly taken: readonly TakenTurn[];
+  /** Turns of all that have an outcome. */
+  readonly ended: readonly HandedTurn[];
+}
+
+/**
+ * Turns on their way between gateways. A turn is there until the end of its attempt is recorded. The methods reject with
+ * a `StoreError`.
+ */
+export interface SharedTurns {
+  /**
+   * Says what this gateway takes, and returns what there is. To be called several times a second: the server releases the
+   * place of a gateway that is lost or frozen, and everything that it was given goes to another one then.
+   */
+  look(offer: TurnOffer): Promise<TurnsSeen>;
+  /** Calls the listener when there may be something new. */
+  onChange(listener: () => void): void;
+  hand(turn: HandedTurn, to: { readonly place: number; readonly request: string }): Promise<void>;
+  /** Where a turn was handed to, and its outcome, once it has one; `undefined`: it was not handed out. */
+  find(turn: HandedTurn): Promise<{ readonly place: number; readonly outcome: string | null } | undefined>;
+  /** The gateway that has the turn is to end it. */
+  end(turn: HandedTurn): Promise<void>;
+  /** Leaves the outcome of a turn that this gateway has carried out; it is lost when the turn is no longer its own. */
+  leave(turn: HandedTurn, outcome: string): Promise<void>;
 }

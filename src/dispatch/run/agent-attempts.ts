@@ -4,7 +4,8 @@ import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { sumUsage } from "../../core/token-usage.ts";
 import type { NotBegun } from "./agent-turn.ts";
-import { type AttemptOutcome, type OpenAttempt, runAttempt } from "./attempt-turn.ts";
+import type { TurnOutcome, Turns } from "../turns/turns.ts";
+import type { AttemptOutcome, OpenAttempt } from "./attempt-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import { fullJitter } from "./full-jitter.ts";
@@ -44,10 +45,12 @@ type Counted = AgentRunResult | (NotBegun & Pick<AttemptEnd, "usage" | "activity
 export class AgentAttempts {
   readonly #context: DispatchContext;
   readonly #notes: RetryCounters;
+  readonly #turns: Turns;
 
-  constructor(context: DispatchContext, notes: RetryCounters) {
+  constructor(context: DispatchContext, notes: RetryCounters, turns: Turns) {
     this.#context = context;
     this.#notes = notes;
+    this.#turns = turns;
   }
 
   /** The run's result, stored or of a new attempt; otherwise how the run is left. */
@@ -57,13 +60,13 @@ export class AgentAttempts {
     const last = stored.attempts.at(-1);
     const number = last?.number ?? 0;
     const interrupted = stored.attempts.some(({ status }) => status === "running" || status === "interrupted");
-    if (last?.status === "running") await this.#end(run, INTERRUPTED);
-    if (last?.status === "running" || last?.status === "interrupted") {
-      if (spec.interrupted === "rerun") return this.#attempt(run, { number: number + 1, interrupted });
-      const reason = "interrupted while the agent was running; replay or cancel it";
-      await persist(this.#context, () => this.#context.store.hold(stored.runId, reason));
-      return ENDED;
+    if (last?.status === "running") {
+      const startedAt = Date.parse(last.startedAt);
+      const outcome = await this.#turns.resume(run, number);
+      if (outcome !== undefined) return this.#goOn(run, outcome, { number, startedAt });
+      await this.#end(run, INTERRUPTED);
     }
+    if (last?.status === "running" || last?.status === "interrupted") return this.#again(run, number);
     if (last === undefined) return this.#attempt(run, { number: 1, interrupted });
     if (isFinal(run, last)) return remembered(run, last);
     // The host never began an aborted one, so that its number is still free.
@@ -101,10 +104,29 @@ export class AgentAttempts {
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
     const startMs = performance.now();
-    const outcome = await runAttempt(this.#context, run, { number, interrupted, startedAt });
+    const outcome = await this.#turns.carryOut(run, { number, interrupted, startedAt });
+    const seconds = (performance.now() - startMs) / 1_000;
+    measurements.attemptSeconds.observe(seconds, agentId, statusOf(outcome));
+    return this.#goOn(run, outcome, { number, startedAt });
+  }
+
+  /** The attempt after one that was interrupted, unless a person is to decide. */
+  async #again(run: ActiveRun, number: number): Promise<FinalResult | CarriedOut> {
+    if (run.spec.interrupted === "rerun") return this.#attempt(run, { number: number + 1, interrupted: true });
+    const reason = "interrupted while the agent was running; replay or cancel it";
+    await persist(this.#context, () => this.#context.store.hold(run.stored.runId, reason));
+    return ENDED;
+  }
+
+  /** The turn of an attempt has ended. */
+  async #goOn(run: ActiveRun, outcome: TurnOutcome, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
+    if ("lost" in outcome) {
+      const isCanceled = run.ending.aborted && !this.#context.abandon.aborted;
+      const error = `interrupted while the agent was running: ${outcome.lost}`;
+      await this.#end(run, isCanceled ? CANCELED : { ...INTERRUPTED, error });
+      return run.ending.aborted ? ENDED : this.#again(run, attempt.number);
+    }
     const result = this.#count(run, outcome);
-    const status = "notBegun" in result ? "not begun" : result.status;
-    measurements.attemptSeconds.observe((performance.now() - startMs) / 1_000, agentId, status);
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
     if (run.ending.aborted && !isOk) {
@@ -112,7 +134,7 @@ export class AgentAttempts {
       await this.#end(run, { ...(this.#context.abandon.aborted ? INTERRUPTED : CANCELED), usage, activity });
       return ENDED;
     }
-    return "notBegun" in result ? this.#wait(run, result) : this.#conclude(run, result, { number, startedAt });
+    return "notBegun" in result ? this.#wait(run, result) : this.#conclude(run, result, attempt);
   }
 
   /** Ends the attempt: permanently, or until the next one. */
@@ -202,6 +224,11 @@ export class AgentAttempts {
     const { store, clock } = this.#context;
     return persist(this.#context, () => store.endAttempt(run.stored.runId, { endedAt: clock.now(), ...end }));
   }
+}
+
+function statusOf(outcome: TurnOutcome): string {
+  if ("lost" in outcome) return "interrupted";
+  return "notBegun" in outcome ? "not begun" : outcome.status;
 }
 
 /** What the stage before it made is kept for the next one. */

@@ -1,16 +1,15 @@
 import { textRights } from "../../core/agent-rights.ts";
-import { type AgentSpec, HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
+import { HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { StepDone, StoredRun } from "../../storage/delivery-store.ts";
 import { reportSettled } from "../run-log.ts";
+import { ownTurns, type Turns } from "../turns/turns.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun, TakenRun } from "../context.ts";
 import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
-import { chainOf, checkRun } from "../outgoing.ts";
-import { coalescedText } from "./coalesced-text.ts";
-import { extractedBefore } from "./extraction.ts";
+import { activeRun } from "./active-run.ts";
 import { namedOf } from "../notify/outage-registry.ts";
 import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryText } from "./summary.ts";
@@ -49,10 +48,10 @@ export class AgentRunner implements Runner {
   readonly #replies: ReplySender;
   readonly #callbacks: RunCallback;
 
-  constructor(context: DispatchContext) {
+  constructor(context: DispatchContext, turns: Turns = ownTurns(context)) {
     this.#context = context;
-    this.#attempts = new AgentAttempts(context, this.#notes);
-    this.#replies = new ReplySender(context, this.#notes);
+    this.#attempts = new AgentAttempts(context, this.#notes, turns);
+    this.#replies = new ReplySender(context, this.#notes, turns);
     this.#callbacks = new RunCallback(context, this.#notes);
   }
 
@@ -91,7 +90,7 @@ export class AgentRunner implements Runner {
     const { spec, state, steps, replyOutcome: delivery } = stored;
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
     if (state !== "canceled" || steps.includes("called-back")) return;
-    const run = this.#active(stored, spec, { mappingId, ending: abandon });
+    const run = activeRun(this.#context, stored, { spec, mappingId, ending: abandon });
     const { reason } = await this.#callbacks.call(run, spec.callbackUrl, {
       state,
       reply: null,
@@ -107,7 +106,7 @@ export class AgentRunner implements Runner {
     const stored = await retrying(() => store.loadRun(runId), STORE_RETRY, ending);
     const { spec } = stored;
     if (spec.kind !== "agent" || isEnded(stored)) return ENDED;
-    const run = this.#active(stored, spec, { mappingId, ending });
+    const run = activeRun(this.#context, stored, { spec, mappingId, ending });
     const result = await this.#attempts.resultOf(run);
     if ("kind" in result) return result;
     if (ending.aborted) return ENDED;
@@ -254,17 +253,6 @@ export class AgentRunner implements Runner {
     const reply = result.status === "ok" ? result.reply : undefined;
     const event = { runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) } as const;
     await reportSettled(this.#context, event, { mappingId, deliveryId, attempt: result.attempt });
-  }
-
-  #active(stored: StoredRun, spec: AgentSpec, of: Pick<ActiveRun, "mappingId" | "ending">): ActiveRun {
-    const { outgoingFor, key } = this.#context;
-    const { runId, deliveryId, coalesced } = stored;
-    const chain = chainOf(key, deliveryId, spec);
-    const extraction: ActiveRun["extraction"] = {};
-    const formOf = (): string => extraction.content ?? extractedBefore(stored.attempts)?.content ?? "";
-    const text = spec.extract === undefined ? () => coalescedText(spec, coalesced).text : formOf;
-    const checkOutgoing = checkRun(outgoingFor(of.mappingId), { key, runId, spec, text, chain });
-    return { stored, spec, chain, extraction, checkOutgoing, ...of };
   }
 
   #record(runId: string, step: RunStep, done: StepDone = {}): Promise<void> {

@@ -3,6 +3,7 @@ import { type ChannelTarget, HostError } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
+import type { Turns } from "../turns/turns.ts";
 import { withTimeout } from "./with-timeout.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { fullJitter } from "./full-jitter.ts";
@@ -17,6 +18,9 @@ export interface Delivered {
   readonly reason?: string | undefined;
 }
 
+/** Another gateway may have the runs by then. */
+const CHANNEL_WAIT_MS = 10_000;
+
 type Place = "sends" | "fallbackSends";
 /** A channel's failure to send a message; `undefined` on success. */
 type Refused = { readonly refused: string } | RetryLater | undefined;
@@ -29,10 +33,12 @@ type Refused = { readonly refused: string } | RetryLater | undefined;
 export class ReplySender {
   readonly #context: DispatchContext;
   readonly #notes: RetryCounters;
+  readonly #turns: Pick<Turns, "hasChannelElsewhere">;
 
-  constructor(context: DispatchContext, notes: RetryCounters) {
+  constructor(context: DispatchContext, notes: RetryCounters, turns: Pick<Turns, "hasChannelElsewhere">) {
     this.#context = context;
     this.#notes = notes;
+    this.#turns = turns;
   }
 
   /** Sends the reply; when the run is ending and the reply was not sent, the outcome is worth nothing. */
@@ -78,7 +84,12 @@ export class ReplySender {
     target: ChannelTarget,
     { text, place, key }: { text: string; place: Place; key: string },
   ): Promise<Refused> {
-    const { host, outages, measurements } = this.#context;
+    const { host, clock, outages, measurements } = this.#context;
+    const { channel } = target;
+    if (this.#turns.hasChannelElsewhere(channel) && !host.channels.list().some(({ id }) => id === channel)) {
+      const reason = `the reply waits for a gateway that has the channel ${channel}`;
+      return { dueAt: clock.now() + CHANNEL_WAIT_MS, reason };
+    }
     try {
       const { traceparent, sessionKey } = run.spec;
       const message = {

@@ -25,6 +25,7 @@ import { codeOfReplyOutcome, codeOfSettled } from "../sqlite/codes.ts";
 import { type DeliveryKey, newTag, parseDeliveryId, parseRunId, type RunKey } from "../sqlite/public-id.ts";
 import { FreshRuns } from "../sqlite/readers/fresh-runs.ts";
 import { PostgresDatabase } from "./engine/database.ts";
+import type { OwnerOptions } from "./engine/owner-connection.ts";
 import type { Session } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
 import { newDeliveryRow } from "./operations/new-delivery-row.ts";
@@ -64,7 +65,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   /** Rejects with the reason when the database cannot be used, its tables are missing or another gateway uses it alone. */
   static async open({ keepsDatabase = false, ...options }: PostgresOptions): Promise<PostgresDeliveryStore> {
     const opened: { store?: PostgresDeliveryStore } = {};
-    const onArrival = (): void => opened.store?.shared.look();
+    const onArrival: OwnerOptions["onArrival"] = (channel, payload) => opened.store?.shared.arrived(channel, payload);
     const database = await PostgresDatabase.open({ ...options, onArrival });
     return (opened.store = new PostgresDeliveryStore(database, keepsDatabase));
   }

@@ -253,6 +253,26 @@ const subscriptions: readonly string[] = [
 ];
 
 /**
+ * Turns that the gateway with the runs has others carry out: each is one attempt at a run, and goes with its end. A place
+ * is a connection of a gateway that takes turns, and holds the advisory lock with its number.
+ */
+const turns: readonly string[] = [
+  `CREATE SEQUENCE reveille.place_number AS int`,
+  `CREATE TABLE reveille.places (number int PRIMARY KEY, offer text NOT NULL)`,
+  `CREATE TABLE reveille.turns (
+    run bigint NOT NULL,
+    tag text NOT NULL,
+    attempt int NOT NULL,
+    place int NOT NULL,
+    request text NOT NULL,
+    ends boolean NOT NULL DEFAULT false,
+    outcome text,
+    PRIMARY KEY (run, attempt)
+  )`,
+  `CREATE INDEX turns_place ON reveille.turns (place) WHERE outcome IS NULL`,
+];
+
+/**
  * In the order in which they are applied. Each only adds: gateways of the version before run on while it is applied, and
  * beside those of this one. What is to go is no longer used by one version, and removed by the next.
  */
@@ -266,4 +286,5 @@ export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0007-gateways": gateways,
   "0008-sender-keys": senderKeys,
   "0009-subscriptions": subscriptions,
+  "0010-turns": turns,
 };

@@ -10,14 +10,16 @@ import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
 import { senderKeysIn } from "./sender-keys.ts";
 import { SharedFailures } from "./shared-failures.ts";
+import { Turns, TURNS_CHANNEL } from "./turns.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
-const ASK_MS = 250;
+const ASK_MS = 100;
 const LOOK_MS = 1_000;
 
 /** Which of the gateways on a database carries out the runs, and how it gets to know those that others accept. */
 export class Succession implements SharedStore {
   readonly senderKeys: SenderKeys;
+  readonly turns: Turns;
   readonly #database: PostgresDatabase;
   readonly #writer: Writer;
   readonly #failures: SharedFailures;
@@ -31,6 +33,7 @@ export class Succession implements SharedStore {
   constructor(database: PostgresDatabase) {
     const { writer } = database;
     this.senderKeys = senderKeysIn(database);
+    this.turns = new Turns(database);
     this.#database = database;
     this.#writer = writer;
     this.#failures = new SharedFailures(database);
@@ -83,6 +86,12 @@ export class Succession implements SharedStore {
     return { outcome, isLeft };
   }
 
+  /** A notification has come. */
+  arrived(channel: string, payload: string): void {
+    this.turns.notify(payload);
+    if (channel !== TURNS_CHANNEL) this.look();
+  }
+
   /** Takes what others have left. */
   look(): void {
     if (this.#listener === undefined) return;
@@ -95,7 +104,9 @@ export class Succession implements SharedStore {
 
   /** Forgets what was left so far: a gateway that begins to lead reads all open runs after this. */
   async forget(): Promise<void> {
-    if (this.#writer.leads) await this.#writer.write(take, undefined);
+    if (!this.#writer.leads) return;
+    await this.#writer.write(take, undefined);
+    await this.turns.forgetOld();
   }
 
   stop(): void {

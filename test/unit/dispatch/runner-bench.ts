@@ -5,7 +5,8 @@ import { compileLinkHosts, type OutgoingRules } from "../../../src/core/outgoing
 import { compileSecretIndex } from "../../../src/core/outgoing/secret-index.ts";
 import type { AgentSpec, RunDetail } from "../../../src/core/run.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
-import type { CarriedOut, Notice } from "../../../src/dispatch/context.ts";
+import type { CarriedOut, DispatchContext, Notice } from "../../../src/dispatch/context.ts";
+import type { Turns } from "../../../src/dispatch/turns/turns.ts";
 import { OutageRegistry } from "../../../src/dispatch/notify/outage-registry.ts";
 import type { DispatchedEvent, SettledEvent } from "../../../src/core/events.ts";
 import type { AgentRunResult } from "../../../src/core/host.ts";
@@ -47,6 +48,8 @@ export class RunnerBench {
   onNotice: () => Promise<void> = given;
   retry: RetryConfig = RETRY;
   callbacks: CallbacksConfig | undefined;
+  /** Who carries out turns; `undefined`: the runner alone. Taken up at the next restart. */
+  turnsOf: ((context: DispatchContext) => Turns) | undefined;
   fetch: GuardedFetch = refuses;
   outgoing: OutgoingRules = {
     hasSecret: compileSecretIndex([SECRET]),
@@ -100,7 +103,7 @@ export class RunnerBench {
     const outages = new OutageRegistry({ store, notices, logger, clock });
     this.#outages = outages;
     await outages.load();
-    this.#runner = new AgentRunner({
+    const context: DispatchContext = {
       measurements: new Measurements(),
       spend: () => undefined,
       store,
@@ -120,7 +123,8 @@ export class RunnerBench {
         settled: async (event) => void this.settled.push(event),
       },
       beginRetry: { tries: 2, firstDelayMs: 1, maxDelayMs: 1 },
-    });
+    };
+    this.#runner = new AgentRunner(context, this.turnsOf?.(context));
   }
 
   /** Accepts a delivery with one run; gives its id. */

@@ -10,7 +10,7 @@ import { Session, statement, command } from "./statement.ts";
 import type { WriteOperation } from "./write-group.ts";
 
 /** Names the lock among the advisory locks of a database: "Reve" as a number. */
-const LOCK_CLASS = 0x52657665;
+export const LOCK_CLASS = 0x52657665;
 const LOCK = `${LOCK_CLASS}, 0`;
 /**
  * The server ends a session that is silent for so long, and its locks with it: another gateway need not wait longer
@@ -34,8 +34,8 @@ export interface OwnerOptions {
   readonly isReopened?: boolean;
   /** True: it is opened also while another gateway has the lock, and {@link takeLead} asks for that. */
   readonly isBeside?: boolean;
-  /** Another gateway has left something for the one that holds the lock. */
-  readonly onArrival?: () => void;
+  /** Another gateway has left something: on that channel, with that payload. */
+  readonly onArrival?: (channel: string, payload: string) => void;
 }
 
 /** Another gateway has, or has had, the lock. */
@@ -107,7 +107,7 @@ export class OwnerConnection {
       resolve(error);
     };
     client.on("error", end);
-    client.on("notification", () => onArrival?.());
+    client.on("notification", ({ channel, payload = "" }) => onArrival?.(channel, payload));
     client.on("end", () => {
       end(new Error("The server has ended the connection."));
     });

@@ -60,7 +60,8 @@ export const beginAttempt = changes(
 export const endAttempt = changes(
   statement(
     CHANGED,
-    `WITH ${items(["ended_at", "bigint"], ["status", "text"], ["error", "text"], ["reply", "text"], ["usage", "text"], ["activity", "text"])}
+    `WITH ${items(["ended_at", "bigint"], ["status", "text"], ["error", "text"], ["reply", "text"], ["usage", "text"], ["activity", "text"])},
+    ended AS (DELETE FROM reveille.turns AS t USING item WHERE t.run = item.id)
     UPDATE reveille.attempts AS a SET ended_at = item.ended_at, status = item.status, error = item.error,
       reply = item.reply, usage = item.usage, activity = item.activity
     FROM item JOIN reveille.runs AS r ON ${isItem}

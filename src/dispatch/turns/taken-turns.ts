@@ -1,0 +1,104 @@
+import type { HandedTurn, SharedTurns, TakenTurn } from "../../storage/shared-store.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import type { DispatchContext } from "../context.ts";
+import { activeRun } from "../run/active-run.ts";
+import { runAttempt } from "../run/attempt-turn.ts";
+import { persist, retrying, STORE_RETRY } from "../run/retry.ts";
+import { type LeftOutcome, nameOf, type TurnOutcome, type TurnRequest } from "./turns.ts";
+
+interface Taken {
+  readonly ending: AbortController;
+  readonly ended: Promise<void>;
+  /** Why it was ended without a person's wish. */
+  lost?: string;
+}
+
+/** The turns that another gateway has handed to this one. */
+export class TakenTurns {
+  readonly #shared: SharedTurns;
+  /** As many as this gateway takes, and those that have just ended. */
+  readonly #taken = new Map<string, Taken>();
+
+  constructor(shared: SharedTurns) {
+    this.#shared = shared;
+  }
+
+  /** Turns that are known here; one is until a look no longer shows it. */
+  get count(): number {
+    return this.#taken.size;
+  }
+
+  /** Takes up what a look has shown: begins what is new, ends what is to end, and what has been taken away. */
+  see(context: DispatchContext, turns: readonly TakenTurn[]): void {
+    const shown = new Set(turns.map(nameOf));
+    for (const [name, taken] of this.#taken) {
+      if (shown.has(name)) continue;
+      end(taken, "it was taken away");
+      this.#taken.delete(name);
+    }
+    for (const turn of turns) {
+      const known = this.#taken.get(nameOf(turn));
+      if (known === undefined) this.#begin(context, turn);
+      else if (turn.ends) known.ending.abort();
+    }
+  }
+
+  /** Ends all: another gateway may have what was handed to this one. */
+  loseAll(reason: string): void {
+    for (const taken of this.#taken.values()) end(taken, reason);
+  }
+
+  /** Resolves when none is under way. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#taken.values()].map(({ ended }) => ended));
+  }
+
+  #begin(context: DispatchContext, turn: TakenTurn): void {
+    const ending = new AbortController();
+    if (turn.ends) ending.abort();
+    const ended = this.#carryOut(context, turn, ending.signal).catch((error: unknown) => {
+      if (!context.abandon.aborted) {
+        context.logger.error({ err: error, runId: turn.runId }, "the outcome of a turn could not be left");
+      }
+    });
+    this.#taken.set(nameOf(turn), { ending, ended });
+  }
+
+  async #carryOut(context: DispatchContext, turn: TakenTurn, ending: AbortSignal): Promise<void> {
+    const { runId, attempt, request } = turn;
+    context.logger.debug({ runId, attempt }, "a turn for the gateway with the runs begins");
+    const outcome = await this.#outcomeOf(context, turn, { ending, request: JSON.parse(request) as TurnRequest });
+    await persist(context, () => this.#shared.leave({ runId, attempt }, JSON.stringify(outcome)));
+  }
+
+  async #outcomeOf(
+    context: DispatchContext,
+    turn: HandedTurn,
+    { ending, request }: { readonly ending: AbortSignal; readonly request: TurnRequest },
+  ): Promise<LeftOutcome> {
+    const { mappingId, interrupted, startedAt } = request;
+    let outcome: TurnOutcome;
+    let extracted: string | undefined;
+    try {
+      const stored = await retrying(() => context.store.loadRun(turn.runId), STORE_RETRY, ending);
+      const { spec } = stored;
+      if (spec.kind !== "agent") return { lost: "it is no run of an agent" };
+      const run = activeRun(context, stored, { spec, mappingId, ending });
+      outcome = await runAttempt(context, run, { number: turn.attempt, interrupted, startedAt });
+      extracted = run.extraction.content;
+    } catch (error) {
+      if (error instanceof StoreError) return { lost: `the run could not be read: ${error.message}` };
+      throw error;
+    }
+    const lost = this.#taken.get(nameOf(turn))?.lost;
+    const isOk = "status" in outcome && outcome.status === "ok";
+    if (lost !== undefined && !isOk) return { lost };
+    return extracted === undefined ? outcome : { ...outcome, extracted };
+  }
+}
+
+function end(taken: Taken, reason: string): void {
+  if (taken.ending.signal.aborted) return;
+  taken.lost = reason;
+  taken.ending.abort();
+}
