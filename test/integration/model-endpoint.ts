@@ -3,6 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface ModelRequest {
+  /** When it arrived, on the clock of this process. */
+  readonly at: number;
   readonly path: string;
   readonly authorization: string | undefined;
   readonly traceparent: string | undefined;
@@ -81,7 +83,13 @@ export class ModelEndpoint {
       return;
     }
     const { authorization, traceparent } = req.headers;
-    this.requests.push({ path: req.url ?? "", authorization, traceparent: traceparent?.toString(), body });
+    this.requests.push({
+      at: performance.now(),
+      path: req.url ?? "",
+      authorization,
+      traceparent: traceparent?.toString(),
+      body,
+    });
     res.once("close", () => {
       if (!res.writableEnded) this.aborted++;
     });

@@ -62,9 +62,8 @@ async function tortureAll(): Promise<Readonly<Record<string, readonly string[]>>
     gateways: Number(values.gateways),
     faults: Array.from({ length: Number(kills) }, (_, number) => cycle[number % cycle.length]!),
     seed: Number(seed),
-    onFault: ({ fault, begunMs }) => {
-      const begun = begunMs === undefined ? "" : `, the next run began after ${Math.round(begunMs)} ms`;
-      console.log(`fault ${++carriedOut}: ${fault}${begun}`);
+    onFault: ({ fault, isLead }) => {
+      console.log(`fault ${++carriedOut}: ${fault}${isLead ? " of the gateway with the runs" : ""}`);
     },
   });
   console.log(`\n${severalFigures(result).join("\n")}\n`);

@@ -28,6 +28,8 @@ export interface SeveralClientsOptions {
 export class SeveralClients {
   /** `<session>-<number>` of each, in the order of the answers. */
   readonly acknowledged: string[] = [];
+  /** When each was answered, on the clock of this process. */
+  readonly answeredAt = new Map<string, number>();
   elsewhere = 0;
   readonly #gateways: readonly GatewayProcess[];
   readonly #asked: () => number;
@@ -60,6 +62,7 @@ export class SeveralClients {
       const call = `${session}-${number}`;
       while (!(await this.#isTaken(call, session))) this.elsewhere++;
       this.acknowledged.push(call);
+      this.answeredAt.set(call, performance.now());
       await sleep(PAUSE_MS);
     }
   }

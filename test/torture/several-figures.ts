@@ -1,12 +1,13 @@
 import { FAULTS, type SeveralResult } from "./several-gateways.ts";
 
 /** The figures of a torture of several gateways as lines of text. */
-export function severalFigures({ hits, acknowledged, elsewhere }: SeveralResult): readonly string[] {
+export function severalFigures({ hits, pausesMs, acknowledged, elsewhere }: SeveralResult): readonly string[] {
   const lines = FAULTS.map((fault) => {
-    const of = hits.filter((hit) => hit.fault === fault);
-    const begun = of.flatMap(({ begunMs }) => begunMs ?? []);
-    const longest = begun.length === 0 ? "" : `, the next run after ${Math.round(Math.max(...begun))} ms at most`;
-    return `${fault.padEnd(25)} ${of.length}, ${begun.length} of them at the gateway with the runs${longest}`;
+    const pauses = pausesMs.filter((_, at) => hits[at]!.fault === fault).toSorted((one, other) => one - other);
+    const leads = hits.filter((hit) => hit.fault === fault && hit.isLead).length;
+    const middle = Math.round(pauses[pauses.length >> 1] ?? 0);
+    const longest = Math.round(pauses.at(-1) ?? 0);
+    return `${fault.padEnd(25)} ${pauses.length}, ${leads} of them at the gateway with the runs; a session had no turn for ${longest} ms at most, ${middle} ms in the median`;
   });
   return [
     ...lines,

@@ -23,14 +23,19 @@ export interface SeveralOptions {
   readonly onFault?: (hit: Hit) => void;
 }
 
-/** One fault; `begunMs`: until the next run began, where the gateway that carried out the runs was hit. */
+/** One fault, with its beginning and end on the clock of this process. */
 export interface Hit {
   readonly fault: Fault;
-  readonly begunMs: number | undefined;
+  /** True: of the gateway with the runs. */
+  readonly isLead: boolean;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface SeveralResult {
   readonly hits: readonly Hit[];
+  /** The longest time of each that a session with a call had no turn. */
+  readonly pausesMs: readonly number[];
   readonly acknowledged: number;
   /** Calls that one gateway did not take, and another did. */
   readonly elsewhere: number;
@@ -105,13 +110,18 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
   });
   const hits: Hit[] = [];
   try {
+    // What a process loads when it first needs it is loaded.
+    for (let warm = 0; warm < 5; warm++) await clients.progress();
     for (const fault of faults) {
       await clients.progress();
       const leadPid = await readLead(databaseUrl);
       const lead = members.find(({ process }) => process.pid === leadPid);
       const isLead = lead !== undefined && random.between(1, OTHERS) > 1;
       const target = isLead ? lead : random.pick(members);
-      const hit = { fault, begunMs: await carryOut(fault, target, { databaseUrl, model, leadPid }) };
+      const isHit = target.process.pid === leadPid;
+      const from = performance.now();
+      await carryOut(fault, target, isHit ? () => untilReplaced(databaseUrl, leadPid) : async () => {});
+      const hit = { fault, isLead: isHit, from, to: performance.now() };
       hits.push(hit);
       onFault?.(hit);
     }
@@ -120,7 +130,8 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
     const [first] = members;
     await first!.process.settled(120_000);
     const violations = check(clients, await first!.process.deliveries(), model);
-    return { hits, acknowledged: clients.acknowledged.length, elsewhere: clients.elsewhere, violations };
+    const pausesMs = longestPauses(hits, clients, model);
+    return { hits, pausesMs, acknowledged: clients.acknowledged.length, elsewhere: clients.elsewhere, violations };
   } finally {
     await clients.end();
     for (const member of members) await member.close();
@@ -128,31 +139,19 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
   }
 }
 
-interface Around {
-  readonly databaseUrl: string;
-  readonly model: ModelEndpoint;
-  readonly leadPid: number | undefined;
-}
-
-/** Milliseconds until another gateway has begun a run, if the one with the lead was hit. */
-async function carryOut(fault: Fault, target: Member, around: Around): Promise<number | undefined> {
-  const isLead = target.process.pid === around.leadPid;
+async function carryOut(fault: Fault, target: Member, untilReplaced: () => Promise<void>): Promise<void> {
   const at = performance.now();
   if (fault === "SIGKILL") await target.process.end("SIGKILL");
   else if (fault === "SIGSTOP") target.process.freeze("SIGSTOP");
   else target.proxy.freeze();
-  const begun = isLead ? await untilBegun(at, around) : undefined;
+  await untilReplaced();
   if (fault !== "SIGKILL") await sleep(Math.max(0, SILENT_MS - (performance.now() - at)));
   if (fault === "cut") target.proxy.thaw();
   await target.restart();
-  return begun;
 }
 
-async function untilBegun(at: number, { databaseUrl, model, leadPid }: Around): Promise<number> {
+async function untilReplaced(databaseUrl: string, leadPid: number | undefined): Promise<void> {
   while ((await readLead(databaseUrl)) === leadPid) await sleep(10);
-  const asked = model.requests.length;
-  while (model.requests.length === asked) await sleep(1);
-  return performance.now() - at;
 }
 
 async function readLead(databaseUrl: string): Promise<number | undefined> {
@@ -171,6 +170,29 @@ export const PROMISES = [
 
 function callIn(content: unknown): string {
   return /call (\d+-\d+)\./u.exec(JSON.stringify(content))?.[1] ?? "";
+}
+
+/** For each fault, the longest wait of a session for a turn of the call that was its next, or that began again. */
+function longestPauses(
+  hits: readonly Hit[],
+  { acknowledged, answeredAt }: SeveralClients,
+  { requests }: ModelEndpoint,
+): readonly number[] {
+  const turnsOf = Map.groupBy(requests, ({ body }) => callIn(body.messages.at(-1)?.content));
+  const waits: { from: number; to: number }[] = [];
+  for (const calls of Map.groupBy(acknowledged, (call) => call.split("-")[0]).values()) {
+    let last = 0;
+    for (const call of calls) {
+      for (const { at } of turnsOf.get(call) ?? []) {
+        waits.push({ from: Math.max(last, answeredAt.get(call)!), to: at });
+        last = at + MODEL_MS;
+      }
+    }
+  }
+  return hits.map((hit) => {
+    const around = waits.filter(({ from, to }) => from <= hit.to && to >= hit.from);
+    return Math.max(0, ...around.map(({ from, to }) => to - from));
+  });
 }
 
 /** The calls of which a promise was not kept. */
