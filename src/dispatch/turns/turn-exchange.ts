@@ -9,6 +9,8 @@ import type { TurnOutcome, Turns } from "./turns.ts";
 /** How often a gateway looks while turns are on their way, and while none is. */
 const LOOK_MS = 250;
 const IDLE_LOOK_MS = 1_000;
+/** After a look during which something came: turns that come and end together are seen together. */
+const LATE_LOOK_MS = 10;
 /** Without an answer for so long, another gateway may have the runs. Less than the server waits for this one. */
 const MARGIN_MS = 4_000;
 const CUT_OFF = "its gateway was cut off from the database";
@@ -118,7 +120,7 @@ export class TurnExchange implements Turns {
     let place: number | undefined;
     for (const { number, offer } of able) {
       const load = this.#handed.countAt(number) / offer.turns;
-      if (load >= least) continue;
+      if (load >= least || (isAble && load >= 1)) continue;
       least = load;
       place = number;
     }
@@ -196,7 +198,7 @@ export class TurnExchange implements Turns {
     }
     if (!isLatest()) return;
     this.#isLooking = false;
-    if (this.#isLate) await this.#look();
+    if (this.#isLate) setTimeout(() => void this.#look(), LATE_LOOK_MS).unref();
   }
 
   #see(seen: TurnsSeen, askedMs: number): void {
