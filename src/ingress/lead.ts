@@ -4,6 +4,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { reconcile } from "../dispatch/elsewhere.ts";
 import type { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
 import { retrying, STORE_RETRY } from "../dispatch/run/retry.ts";
+import type { TurnExchange } from "../dispatch/turns/turn-exchange.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 
 const LOOK_MS = 1_000;
@@ -12,6 +13,8 @@ export interface LeadOptions {
   readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
   readonly outages: OutageRegistry;
+  /** Turns that are shared with other gateways. */
+  readonly turns?: Pick<TurnExchange, "refresh"> | undefined;
   readonly logger: Logger;
   /** Aborted at the shutdown's deadline. */
   readonly abandon: AbortSignal;
@@ -65,9 +68,10 @@ export class Lead {
 
   /** Never rejects. */
   async #takeOver(): Promise<void> {
-    const { logger, abandon } = this.#options;
+    const { logger, abandon, turns } = this.#options;
     if (this.#stopped) return;
     try {
+      await turns?.refresh();
       await retrying(() => this.#take(), STORE_RETRY, abandon);
       logger.info({}, "this gateway carries out the runs now");
     } catch (error) {

@@ -145,7 +145,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     concurrency: () => active().config.concurrency + (turns?.elsewhere ?? 0),
     isBusy: () => shared.inFlight.count >= BUSY_FROM,
   });
-  const lead = new Lead({ store, dispatcher, outages, logger, abandon });
+  const lead = new Lead({ store, dispatcher, outages, turns, logger, abandon });
   await lead.open();
   const chains = new Chains({ key, store, logger });
   const release: ApprovalOptions["release"] = (deliveryId, by) => operations.deliveries.release(deliveryId, by);

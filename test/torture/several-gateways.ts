@@ -199,8 +199,11 @@ function longestPauses(
 function check(
   { acknowledged }: SeveralClients,
   deliveries: readonly DeliverySummary[],
-  { prompts, requests }: ModelEndpoint,
+  model: ModelEndpoint,
 ): SeveralResult["violations"] {
+  // A main session with many summaries takes a turn of its own.
+  const requests = model.requests.filter(({ body }) => callIn(body.messages.at(-1)?.content) !== "");
+  const prompts = requests.map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
   const accepted = deliveries.filter(({ state }) => state !== "duplicate");
   const byName = Map.groupBy(accepted, ({ name }) => name);
   const askedOf = Map.groupBy(prompts, callIn);

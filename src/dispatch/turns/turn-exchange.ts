@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SharedTurns, TurnOffer, TurnPlace, TurnsSeen } from "../../storage/shared-store.ts";
 import type { ActiveRun, DispatchContext } from "../context.ts";
 import { type OpenAttempt, runAttempt } from "../run/attempt-turn.ts";
@@ -12,7 +13,8 @@ const IDLE_LOOK_MS = 1_000;
 /** After a look during which something came: turns that come and end together are seen together. */
 const LATE_LOOK_MS = 10;
 /** Without an answer for so long, another gateway may have the runs. Less than the server waits for this one. */
-const MARGIN_MS = 4_000;
+const MARGIN_MS = 3_500;
+const REFRESH_MS = 1_000;
 const CUT_OFF = "its gateway was cut off from the database";
 const STOPPED = "its gateway stopped";
 
@@ -71,6 +73,15 @@ export class TurnExchange implements Turns {
     this.#seenMs = performance.now();
     this.#timer = setInterval(() => this.#tick(), LOOK_MS).unref();
     void this.#look();
+  }
+
+  /** Resolves when it has looked again: a gateway that begins to lead must hand no turn to the one before it. */
+  async refresh(): Promise<void> {
+    const from = performance.now();
+    while (this.#seenMs < from && performance.now() - from < REFRESH_MS) {
+      void this.#look();
+      await sleep(LATE_LOOK_MS);
+    }
   }
 
   /** Takes no more turns; what is not done at the deadline is left to another gateway. */

@@ -16,7 +16,7 @@ const LOCK = `${LOCK_CLASS}, 0`;
  * The server ends a session that is silent for so long, and its locks with it: another gateway need not wait longer
  * for one whose machine has gone.
  */
-export const SESSION_TIMEOUT_MS = 5_000;
+export const SESSION_TIMEOUT_MS = 4_500;
 const ANSWER_TIMEOUT_MS = 10_000;
 /** The words of the client when a query has no answer in time. */
 const READ_TIMEOUT = "Query read timeout";

@@ -9,7 +9,7 @@ import { RunnerBench } from "../runner-bench.ts";
 import { TurnTable } from "./turn-table.ts";
 
 const OFFER: TurnOffer = { alike: "1", agents: ["main"], channels: [], turns: 2 };
-const MARGIN_MS = 4_000;
+const MARGIN_MS = 3_500;
 
 /** The gateway with the runs is the bench; the others take turns, and are no more than their offers. */
 describe("a gateway that shares turns with others", () => {
