@@ -4,7 +4,7 @@ import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { sumUsage } from "../../core/token-usage.ts";
 import type { NotBegun } from "./agent-turn.ts";
-import type { TurnOutcome, Turns } from "../turns/turns.ts";
+import { statusOf, type TurnOutcome, type Turns } from "../turns/turns.ts";
 import type { AttemptOutcome, OpenAttempt } from "./attempt-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
@@ -224,11 +224,6 @@ export class AgentAttempts {
     const { store, clock } = this.#context;
     return persist(this.#context, () => store.endAttempt(run.stored.runId, { endedAt: clock.now(), ...end }));
   }
-}
-
-function statusOf(outcome: TurnOutcome): string {
-  if ("lost" in outcome) return "interrupted";
-  return "notBegun" in outcome ? "not begun" : outcome.status;
 }
 
 /** What the stage before it made is kept for the next one. */

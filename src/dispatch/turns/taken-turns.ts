@@ -1,10 +1,10 @@
 import type { HandedTurn, SharedTurns, TakenTurn } from "../../storage/shared-store.ts";
-import { StoreError } from "../../storage/delivery-store.ts";
+import { reasonOf } from "../../core/reason-of.ts";
 import type { DispatchContext } from "../context.ts";
 import { activeRun } from "../run/active-run.ts";
 import { runAttempt } from "../run/attempt-turn.ts";
 import { persist, retrying, STORE_RETRY } from "../run/retry.ts";
-import { type LeftOutcome, nameOf, type TurnOutcome, type TurnRequest } from "./turns.ts";
+import { type LeftOutcome, nameOf, statusOf, type TurnRequest } from "./turns.ts";
 
 interface Taken {
   readonly ending: AbortController;
@@ -66,34 +66,36 @@ export class TakenTurns {
 
   async #carryOut(context: DispatchContext, turn: TakenTurn, ending: AbortSignal): Promise<void> {
     const { runId, attempt, request } = turn;
-    context.logger.debug({ runId, attempt }, "a turn for the gateway with the runs begins");
+    const startMs = performance.now();
     const outcome = await this.#outcomeOf(context, turn, { ending, request: JSON.parse(request) as TurnRequest });
+    const ms = Math.round(performance.now() - startMs);
+    context.logger.info({ runId, attempt, status: statusOf(outcome), ms }, "turn");
     await persist(context, () => this.#shared.leave({ runId, attempt }, JSON.stringify(outcome)));
   }
 
+  /** Never rejects: a turn without an outcome would never end. */
   async #outcomeOf(
     context: DispatchContext,
     turn: HandedTurn,
     { ending, request }: { readonly ending: AbortSignal; readonly request: TurnRequest },
   ): Promise<LeftOutcome> {
     const { mappingId, interrupted, startedAt } = request;
-    let outcome: TurnOutcome;
-    let extracted: string | undefined;
+    const lost = (): string | undefined => this.#taken.get(nameOf(turn))?.lost;
     try {
       const stored = await retrying(() => context.store.loadRun(turn.runId), STORE_RETRY, ending);
       const { spec } = stored;
       if (spec.kind !== "agent") return { lost: "it is no run of an agent" };
       const run = activeRun(context, stored, { spec, mappingId, ending });
-      outcome = await runAttempt(context, run, { number: turn.attempt, interrupted, startedAt });
-      extracted = run.extraction.content;
+      const outcome = await runAttempt(context, run, { number: turn.attempt, interrupted, startedAt });
+      const isOk = "status" in outcome && outcome.status === "ok";
+      const reason = isOk ? undefined : lost();
+      if (reason !== undefined) return { lost: reason };
+      const extracted = run.extraction.content;
+      return extracted === undefined ? outcome : { ...outcome, extracted };
     } catch (error) {
-      if (error instanceof StoreError) return { lost: `the run could not be read: ${error.message}` };
-      throw error;
+      const reason = lost();
+      return reason === undefined ? { status: "error", reply: "", error: reasonOf(error) } : { lost: reason };
     }
-    const lost = this.#taken.get(nameOf(turn))?.lost;
-    const isOk = "status" in outcome && outcome.status === "ok";
-    if (lost !== undefined && !isOk) return { lost };
-    return extracted === undefined ? outcome : { ...outcome, extracted };
   }
 }
 

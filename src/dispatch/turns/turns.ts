@@ -40,3 +40,9 @@ export function ownTurns(context: DispatchContext): Turns {
 export function nameOf({ runId, attempt }: HandedTurn): string {
   return `${runId} ${attempt}`;
 }
+
+/** For the log and the metrics. */
+export function statusOf(outcome: TurnOutcome): string {
+  if ("lost" in outcome) return "interrupted";
+  return "notBegun" in outcome ? "not begun" : outcome.status;
+}

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunRequest, AgentRunResult } from "../../../../src/core/host.ts";
 import type { DispatchContext } from "../../../../src/dispatch/context.ts";
 import { TurnExchange } from "../../../../src/dispatch/turns/turn-exchange.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import type { TurnOffer } from "../../../../src/storage/shared-store.ts";
 import { agentSpec } from "../dispatch-bench.ts";
 import { RunnerBench } from "../runner-bench.ts";
@@ -252,6 +253,14 @@ describe("a gateway that shares turns with others", () => {
       await expect.poll(() => table.rows[0]?.outcome).toContain("All done.");
       await seen();
       expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`]);
+    });
+
+    it("leaves an error where one could not be carried out at all", async () => {
+      const runId = await bench.accept();
+      vi.spyOn(bench.store, "loadRun").mockRejectedValueOnce(new StoreError("NOT_FOUND", "It is gone."));
+      const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: Date.now() });
+      await table.view().hand({ runId, attempt: 1 }, { place: [...table.places.keys()][0]!, request });
+      await expect.poll(() => table.rows[0]?.outcome).toContain("It is gone.");
     });
 
     it("ends one that is taken away", async () => {
