@@ -94,6 +94,11 @@ export class Ingress {
     return this.#running?.around?.record.differing ?? [];
   }
 
+  /** Turns that other gateways on the store take at once. */
+  get turnsElsewhere(): number {
+    return this.#running?.turns?.elsewhere ?? 0;
+  }
+
   /** An operator's actions; usable after the first configuration was loaded. */
   get operations(): Operations {
     return this.#started.operations;

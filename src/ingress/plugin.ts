@@ -134,6 +134,11 @@ export class WebhookIngress implements GatewayPlugin {
     return this.#applied.differing;
   }
 
+  /** Turns that other gateways on the same store take at once; usable as above. */
+  get turnsElsewhere(): number {
+    return this.#applied.turnsElsewhere;
+  }
+
   /** Reads deliveries; usable after the first configuration was loaded. */
   deliveries(): DeliveryReader {
     const ingress = this.#applied;

@@ -182,6 +182,7 @@ export class EmbeddedGateway {
       ...parts,
       tryDeliveries: () => ingress.tryStore(),
       differing: () => ingress.differing.length,
+      turnsElsewhere: () => ingress.turnsElsewhere,
       refusal: () => this.#config.refusal,
       publicAddress: this.#publicAddress,
       hooksUrl,

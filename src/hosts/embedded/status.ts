@@ -22,6 +22,8 @@ export interface GatewayStatusSources {
   readonly stateDir: string;
   /** How many gateways on the same database have another version or another `hooks` block. */
   readonly differing: () => number;
+  /** Turns that the others take at once. */
+  readonly turnsElsewhere: () => number;
   readonly refusal: () => ConfigRefusal | undefined;
   /** The public URL of the tool; `undefined` without one. */
   readonly publicAddress: Pick<PublicAddress, "state" | "ask">;
@@ -84,6 +86,7 @@ export class GatewayStatus {
       hooksUrl: this.#sources.hooksUrl() ?? null,
       exposed: this.#sources.publicAddress.state ?? null,
       subscriptions: this.#sources.subscriptions(),
+      turnsElsewhere: this.#sources.turnsElsewhere(),
       freeDiskBytes: (await this.#freeBytes()) ?? null,
       databaseBytes: (await this.#databaseBytes()) ?? null,
     };

@@ -119,6 +119,9 @@ describe("turns of several gateways on one database", () => {
     release();
     await second.settled();
     expect(model.requests).toHaveLength(5);
+    for (const gateway of [first, second]) {
+      expect(await gateway.api<object>("/status")).toMatchObject({ turnsElsewhere: CONCURRENCY });
+    }
     expect(new Set(await states(second))).toEqual(new Set(["done"]));
   });
 
@@ -139,7 +142,7 @@ describe("turns of several gateways on one database", () => {
     await calls(first, 2 * CONCURRENCY);
     await expect.poll(() => model.requests.length).toBe(2 * CONCURRENCY);
     await second.end("SIGKILL");
-    await expect.poll(() => first.api<object>("/status")).toBeTruthy();
+    await expect.poll(() => first.api<object>("/status")).toMatchObject({ turnsElsewhere: 0 });
     release();
     await first.settled();
     await expectHalfRepeated(first);

@@ -19,6 +19,7 @@ interface Status {
   readonly refused: { readonly at: string; readonly issues: readonly string[] } | null;
   readonly freeDiskBytes: number | null;
   readonly databaseBytes: number | null;
+  readonly turnsElsewhere?: number;
   readonly hooksUrl?: string | null;
   readonly exposed?: { readonly via: string; readonly url: string | null; readonly problem: string | null } | null;
 }
@@ -54,6 +55,9 @@ export function OverviewPage(): JSX.Element {
         <p>
           Senders reach the hooks under <code>{status.body.value.hooksUrl}</code>
         </p>
+      )}
+      {(status.body.value?.turnsElsewhere ?? 0) > 0 && (
+        <p>Other gateways on the database take {status.body.value?.turnsElsewhere} turns at once.</p>
       )}
       <h2>The last day</h2>
       <dl class="cards">
