@@ -3,6 +3,7 @@ import type { AcceptOutcome } from "../new-delivery.ts";
 import type { ChangedRun, Failures, GatewayFacts, OtherGateway, SenderKeys, SharedStore } from "../shared-store.ts";
 import { announce } from "./announced-gateways.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
+import { isLeadHeld } from "./engine/owner-connection.ts";
 import type { Writer } from "./engine/writer.ts";
 import { acceptAndLeave, acceptAndTake } from "./operations/accept.ts";
 import { take } from "./operations/arrivals.ts";
@@ -121,6 +122,7 @@ export class Succession implements SharedStore {
     if (this.#isAsking) return;
     this.#isAsking = true;
     try {
+      if (await this.#database.read(isLeadHeld)) return;
       if (!(await this.#writer.lead())) return;
       clearInterval(this.#timer);
       this.#leading.resolve();

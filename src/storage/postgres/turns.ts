@@ -1,7 +1,7 @@
 import type { HandedTurn, SharedTurns, TurnOffer, TurnPlace, TurnsSeen } from "../shared-store.ts";
 import { parseRunId, runId, type RunKey } from "../sqlite/public-id.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
-import { LOCK_CLASS } from "./engine/owner-connection.ts";
+import { LOCK_CLASS, ofLock } from "./engine/owner-connection.ts";
 import { command, type Session, statement } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
 import { CHANNEL } from "./operations/arrivals.ts";
@@ -9,10 +9,8 @@ import { CHANNEL } from "./operations/arrivals.ts";
 /** The gateways that take turns listen there; the payload is the number of a place. */
 export const TURNS_CHANNEL = "reveille_turns";
 
-/** The numbers of places whose connections are open: the server releases their locks with them. */
-const HELD_PLACES = `SELECT objid::bigint FROM pg_locks
-  WHERE locktype = 'advisory' AND classid = ${LOCK_CLASS} AND objsubid = 2 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+/** True of a place whose connection is open: the server releases its lock with it. */
+const IS_HELD = `EXISTS (SELECT 1 FROM pg_locks WHERE ${ofLock("number::bigint::oid")})`;
 
 const newPlace = statement(
   { number: "integer" },
@@ -20,10 +18,10 @@ const newPlace = statement(
 );
 const holdPlace = command(`SELECT pg_advisory_lock(${LOCK_CLASS}, $1)`);
 const changeOffer = command("UPDATE reveille.places SET offer = $2 WHERE number = $1");
-const forgetPlaces = command(`DELETE FROM reveille.places WHERE number NOT IN (${HELD_PLACES})`);
+const forgetPlaces = command(`DELETE FROM reveille.places WHERE NOT ${IS_HELD}`);
 const readPlaces = statement(
   { number: "integer", offer: "text" },
-  `SELECT number, offer FROM reveille.places WHERE number IN (${HELD_PLACES}) ORDER BY number`,
+  `SELECT number, offer FROM reveille.places WHERE ${IS_HELD} ORDER BY number`,
 );
 const TURN_ROW = { run: "integer", tag: "text", attempt: "integer" } as const;
 const readTaken = statement(

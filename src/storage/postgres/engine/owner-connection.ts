@@ -12,6 +12,13 @@ import type { WriteOperation } from "./write-group.ts";
 /** Names the lock among the advisory locks of a database: "Reve" as a number. */
 export const LOCK_CLASS = 0x52657665;
 const LOCK = `${LOCK_CLASS}, 0`;
+
+/** True of the rows of `pg_locks` that hold a lock of this database with that number. */
+export function ofLock(number: string): string {
+  return `locktype = 'advisory' AND classid = ${LOCK_CLASS} AND objid = ${number} AND objsubid = 2 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+}
+
 /**
  * The server ends a session that is silent for so long, and its locks with it: another gateway need not wait longer
  * for one whose machine has gone.
@@ -58,6 +65,13 @@ export async function lockForTransaction(session: Session): Promise<boolean> {
   return (await session.first(tryLockForTransaction))?.taken === 1;
 }
 
+const readHolders = statement({ count: "integer" }, `SELECT count(*)::int AS count FROM pg_locks WHERE ${ofLock("0")}`);
+
+/** True while a gateway has the lock; asking costs no transaction with a number of its own. */
+export async function isLeadHeld(session: Session): Promise<boolean> {
+  return (await session.first(readHolders))!.count > 0;
+}
+
 const readOwner = statement(
   { instance: "text", host: "text", pid: "integer", since: "text" },
   `SELECT instance, host, pid, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since FROM reveille.owner`,
@@ -82,9 +96,7 @@ async function beginToLead(session: Session, instance: string): Promise<void> {
 
 /** The server may not have noticed yet that an earlier connection of this process is gone. */
 const endHolder = command(`
-  SELECT pg_terminate_backend(pid) FROM pg_locks
-  WHERE locktype = 'advisory' AND classid = ${LOCK_CLASS} AND objid = 0 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+  SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ${ofLock("0")}`);
 const transactionStatus = statement({ status: "text?" }, "SELECT pg_xact_status($1::text::xid8) AS status");
 const beginning = statement({ id: "text" }, "SELECT pg_current_xact_id()::text AS id");
 const nothing = command("SELECT");
