@@ -47,6 +47,9 @@ export class TurnExchange implements Turns {
   #askedMs = -Infinity;
   #seenMs = performance.now();
   #isLooking = false;
+  #isCutOff = false;
+  /** Of the latest look that failed. */
+  #failure: unknown;
   /** Something came while it looked. */
   #isLate = false;
 
@@ -178,12 +181,20 @@ export class TurnExchange implements Turns {
   #tick(): void {
     const now = performance.now();
     if (now - this.#seenMs > MARGIN_MS) this.#cutOff();
+    else this.#isCutOff = false;
     const isBusy = this.#handed.count + this.#taken.count > 0;
     if (isBusy || now - this.#askedMs >= IDLE_LOOK_MS) void this.#look();
   }
 
   /** The server may have given what this gateway has to another one. */
   #cutOff(): void {
+    if (!this.#isCutOff) {
+      this.#context?.logger.warn(
+        { err: this.#failure },
+        "no turn is taken from other gateways: the database does not answer",
+      );
+    }
+    this.#isCutOff = true;
     this.#taken.loseAll(CUT_OFF);
     if (this.#places.some(({ number }) => number !== this.#own)) for (const cutOff of this.#here) cutOff();
   }
@@ -204,8 +215,9 @@ export class TurnExchange implements Turns {
     try {
       const seen = await this.#options.shared.look(this.#isStopping ? { ...offer, turns: 0 } : offer);
       if (isLatest() && performance.now() - askedMs < MARGIN_MS) this.#see(seen, askedMs);
-    } catch {
+    } catch (error) {
       // The next look asks again, and the margin runs on.
+      this.#failure = error;
     }
     if (!isLatest()) return;
     this.#isLooking = false;

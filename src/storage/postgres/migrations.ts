@@ -257,8 +257,7 @@ const subscriptions: readonly string[] = [
  * is a connection of a gateway that takes turns, and holds the advisory lock with its number.
  */
 const turns: readonly string[] = [
-  `CREATE SEQUENCE reveille.place_number AS int`,
-  `CREATE TABLE reveille.places (number int PRIMARY KEY, offer text NOT NULL)`,
+  `CREATE TABLE reveille.places (number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, offer text NOT NULL)`,
   `CREATE TABLE reveille.turns (
     run bigint NOT NULL,
     tag text NOT NULL,

@@ -12,10 +12,7 @@ export const TURNS_CHANNEL = "reveille_turns";
 /** True of a place whose connection is open: the server releases its lock with it. */
 const IS_HELD = `EXISTS (SELECT 1 FROM pg_locks WHERE ${ofLock("number::bigint::oid")})`;
 
-const newPlace = statement(
-  { number: "integer" },
-  "INSERT INTO reveille.places (number, offer) VALUES (nextval('reveille.place_number'), $1) RETURNING number",
-);
+const newPlace = statement({ number: "integer" }, "INSERT INTO reveille.places (offer) VALUES ($1) RETURNING number");
 const holdPlace = command(`SELECT pg_advisory_lock(${LOCK_CLASS}, $1)`);
 const changeOffer = command("UPDATE reveille.places SET offer = $2 WHERE number = $1");
 const forgetPlaces = command(`DELETE FROM reveille.places WHERE NOT ${IS_HELD}`);

@@ -10,8 +10,8 @@ import { ModelEndpoint } from "../model-endpoint.ts";
 
 const POLL = { timeout: 60_000, interval: 200 };
 const LATEST = Object.keys(MIGRATIONS).at(-1)!;
-/** What the latest migration has made. */
-const MADE = ["TABLE reveille.turns", "TABLE reveille.places", "SEQUENCE reveille.place_number"];
+/** The tables that the latest migration has made. */
+const MADE = ["turns", "places"];
 /** Takes the latest migration out of the sources, with the two statements that every gateway makes on its tables. */
 const BEFORE = `
   import { registerHooks } from "node:module";
@@ -37,7 +37,7 @@ let gateways: GatewayProcess[];
 
 beforeEach(async () => {
   database = await createDatabase();
-  for (const made of MADE) await runSql(database.url, `DROP ${made}`);
+  for (const made of MADE) await runSql(database.url, `DROP TABLE reveille.${made}`);
   await runSql(database.url, `DELETE FROM reveille.migrations WHERE name = '${LATEST}'`);
   model = await ModelEndpoint.listen();
   model.reply = "NO_REPLY";

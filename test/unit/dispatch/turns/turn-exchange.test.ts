@@ -220,6 +220,7 @@ describe("a gateway that shares turns with others", () => {
     await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
     await carriedOut;
     expect(await attemptsOf(runId)).toEqual(["interrupted"]);
+    expect(bench.logged).toContain("no turn is taken from other gateways: the database does not answer");
   });
 
   it("lets its own turns go on when the database gives no answer and there is no other gateway", async () => {
