@@ -34,15 +34,17 @@ export class TurnExchange implements Turns {
   readonly #options: TurnExchangeOptions;
   readonly #handed: HandedTurns;
   readonly #taken: TakenTurns;
-  /** Turns that are carried out here for runs of this gateway, by what cuts them off. */
-  readonly #here = new Set<() => void>();
-  /** Those that wait for room here. */
-  #line: (() => void)[] = [];
+  /** Turns of its own runs, under way or waiting for room here, by what cuts them off. */
+  readonly #own = new Set<() => void>();
+  /** Of these, under way. */
+  #underWay = 0;
+  /** The others. */
+  readonly #line: (() => void)[] = [];
   #context: DispatchContext | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
   #places: readonly TurnPlace[] = [];
-  #own: number | undefined;
+  #place: number | undefined;
   /** When the latest look was asked for, and the latest that was answered, on the clock of the process. */
   #askedMs = -Infinity;
   #seenMs = performance.now();
@@ -116,7 +118,7 @@ export class TurnExchange implements Turns {
   }
 
   hasChannelElsewhere(channel: string): boolean {
-    return this.#places.some(({ number, offer }) => number !== this.#own && offer.channels.includes(channel));
+    return this.#places.some(({ number, offer }) => number !== this.#place && offer.channels.includes(channel));
   }
 
   /** The gateway with the most room for its size; without a place, this one. */
@@ -129,7 +131,7 @@ export class TurnExchange implements Turns {
       return { notBegun: `no gateway with this configuration has the agent ${agentId}` };
     // What such a run leaves in the state folder, its next one continues.
     if (isAble && (workspace !== undefined || sessionMode === "persistent")) return { place: undefined };
-    const ownLoad = (this.#here.size + this.#handed.countAt(this.#own)) / turns;
+    const ownLoad = (this.#underWay + this.#handed.countAt(this.#place)) / turns;
     let least = isAble ? ownLoad : Infinity;
     let place: number | undefined;
     for (const { number, offer } of able) {
@@ -149,14 +151,17 @@ export class TurnExchange implements Turns {
     for (const signal of signals) signal.addEventListener("abort", end, { once: true });
     if (run.ending.aborted) end();
     const cutOff = (): void => cut.abort();
-    while (this.#here.size >= this.#options.offer()!.turns && !ending.signal.aborted) await this.#room(ending.signal);
-    this.#here.add(cutOff);
+    this.#own.add(cutOff);
+    while (this.#underWay >= this.#options.offer()!.turns && !ending.signal.aborted) await this.#room(ending.signal);
+    this.#underWay++;
     try {
+      if (cut.signal.aborted) return { lost: CUT_OFF };
       const outcome = await runAttempt(this.#context!, { ...run, ending: ending.signal }, attempt);
       const isOk = "status" in outcome && outcome.status === "ok";
       return cut.signal.aborted && !run.ending.aborted && !isOk ? { lost: CUT_OFF } : outcome;
     } finally {
-      this.#here.delete(cutOff);
+      this.#own.delete(cutOff);
+      this.#underWay--;
       run.ending.removeEventListener("abort", end);
       for (const next of this.#line.splice(0)) next();
     }
@@ -174,7 +179,7 @@ export class TurnExchange implements Turns {
   #others(): readonly TurnPlace[] {
     const alike = this.#options.offer()?.alike;
     return this.#places.filter(({ number, offer }) => {
-      return number !== this.#own && offer.alike === alike && offer.turns > 0;
+      return number !== this.#place && offer.alike === alike && offer.turns > 0;
     });
   }
 
@@ -196,7 +201,7 @@ export class TurnExchange implements Turns {
     }
     this.#isCutOff = true;
     this.#taken.loseAll(CUT_OFF);
-    if (this.#places.some(({ number }) => number !== this.#own)) for (const cutOff of this.#here) cutOff();
+    if (this.#places.some(({ number }) => number !== this.#place)) for (const cutOff of this.#own) cutOff();
   }
 
   /** Never rejects. A look without an answer within the margin is given up. */
@@ -227,7 +232,7 @@ export class TurnExchange implements Turns {
   #see(seen: TurnsSeen, askedMs: number): void {
     const before = this.elsewhere;
     this.#seenMs = askedMs;
-    this.#own = seen.own;
+    this.#place = seen.own;
     this.#places = seen.places;
     if (seen.own === undefined) this.#taken.loseAll(CUT_OFF);
     else this.#taken.see(this.#context!, seen.taken);

@@ -33,7 +33,7 @@ const readTurn = statement(
 const insertTurn = command(`
   WITH handed AS (
     INSERT INTO reveille.turns (run, tag, attempt, place, request) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (run, attempt) DO NOTHING)
+    ON CONFLICT (run, attempt) DO UPDATE SET place = excluded.place, request = excluded.request, ends = false, outcome = NULL)
   SELECT pg_notify('${TURNS_CHANNEL}', $4::int::text)`);
 const endTurn = command(`
   WITH ended AS (UPDATE reveille.turns SET ends = true WHERE run = $1 AND attempt = $2 RETURNING place)

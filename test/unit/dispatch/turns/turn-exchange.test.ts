@@ -223,6 +223,21 @@ describe("a gateway that shares turns with others", () => {
     expect(bench.logged).toContain("no turn is taken from other gateways: the database does not answer");
   });
 
+  it("begins no turn that waited for room when it was cut off", async () => {
+    await other({ turns: 0 });
+    hang();
+    const runIds = await Promise.all(
+      Array.from({ length: OFFER.turns + 1 }, () => bench.accept(agentSpec({ interrupted: "hold" }))),
+    );
+    const carriedOut = runIds.map((runId) => bench.carryOut(runId));
+    await seen();
+    table.isSilent = true;
+    await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
+    await Promise.all(carriedOut);
+    for (const runId of runIds) expect(await attemptsOf(runId)).toEqual(["interrupted"]);
+    expect(bench.host.runs).toHaveLength(OFFER.turns);
+  });
+
   it("lets its own turns go on when the database gives no answer and there is no other gateway", async () => {
     hang();
     const runId = await bench.accept();
