@@ -8,6 +8,7 @@ import type { EmbeddedSessions } from "./sessions.ts";
 import type { OwnerMessages, PendingEvent } from "./state/session-reads.ts";
 import type { EmbeddedChannels } from "./channels.ts";
 import type { EmbeddedAgents } from "./agents.ts";
+import { whileInPlace } from "./while-in-place.ts";
 
 /** Everything that a reader may take for the start of a line. */
 const LINE_BREAKS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
@@ -92,8 +93,7 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
     { role: "user" as const, text: prompt },
   ];
   const checkOutgoing = sessions.outgoingCheck(messages);
-  await sessions.confirmPlace();
-  const result = await agents.converse({
+  const asked = {
     agentId,
     sessionKey,
     messages,
@@ -101,8 +101,8 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
     idle: events.length === 0,
     trust: "untrusted",
     timeoutMs: config().agents.timeoutMs,
-    signal,
-  });
+  } as const;
+  const result = await whileInPlace(sessions, signal, (ending) => agents.converse({ ...asked, signal: ending }));
   if (result.status !== "ok") {
     const { status, error } = result;
     logger.warn({ agentId, sessionKey, status, error, events: events.length }, "heartbeat turn failed");
@@ -152,8 +152,7 @@ async function runOwnerTurn(
     { role: "user" as const, text: prompt },
   ];
   const checkOutgoing = sessions.outgoingCheck(conversation);
-  await sessions.confirmPlace();
-  const result = await agents.converse({
+  const asked = {
     agentId,
     sessionKey,
     messages: conversation,
@@ -161,8 +160,8 @@ async function runOwnerTurn(
     idle: false,
     trust: "owner",
     timeoutMs: config().agents.timeoutMs,
-    signal,
-  });
+  } as const;
+  const result = await whileInPlace(sessions, signal, (ending) => agents.converse({ ...asked, signal: ending }));
   if (result.status !== "ok") {
     const { status, error = status } = result;
     logger.warn(
