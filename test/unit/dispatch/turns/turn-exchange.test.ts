@@ -271,6 +271,32 @@ describe("a gateway that shares turns with others", () => {
       expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`]);
     });
 
+    it("leaves the filled form too, and the gateway with the runs records what filling it took", async () => {
+      const form = { type: "object", properties: { title: { type: "string", maxLength: 60 } }, required: ["title"] };
+      const spec = agentSpec({ extract: { form, model: "local/small" } } as object);
+      const usage = { model: "local/small", inputTokens: 10, outputTokens: 2, cachedTokens: undefined, costUsd: 1 };
+      bench.host.onExtract = async () => ({ status: "ok", reply: '{"title":"it breaks"}', usage });
+      const taken = await bench.accept(spec);
+      await bench.store.beginAttempt(taken, { number: 1, startedAt: Date.now() });
+      const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: Date.now() });
+      await table.view().hand({ runId: taken, attempt: 1 }, { place: [...table.places.keys()][0]!, request });
+      await expect.poll(() => table.rows[0]?.outcome).toContain("All done.");
+      const outcome = JSON.parse(table.rows[0]!.outcome!) as { readonly extracted: string };
+      expect(JSON.parse(outcome.extracted)).toEqual({ title: "it breaks" });
+
+      own = { ...OFFER, agents: [] };
+      await other();
+      const runId = await bench.accept(spec);
+      const carriedOut = bench.carryOut(runId);
+      await seen();
+      await leave(runId, outcome);
+      await carriedOut;
+      expect(await bench.detail(runId)).toMatchObject({
+        state: "done",
+        attempts: [{ status: "ok", usage: { inputTokens: 10 }, activity: [{ kind: "extracted" }] }],
+      });
+    });
+
     it("leaves an error where one could not be carried out at all", async () => {
       const runId = await bench.accept();
       vi.spyOn(bench.store, "loadRun").mockRejectedValueOnce(new StoreError("NOT_FOUND", "It is gone."));
