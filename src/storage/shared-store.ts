@@ -121,6 +121,8 @@ export interface SharedTurns {
    * place of a gateway that is lost or frozen, and everything that it was given goes to another one then.
    */
   look(offer: TurnOffer): Promise<TurnsSeen>;
+  /** Gives up the place of this gateway, with what was handed to it there; the next look takes another one. */
+  withdraw(): Promise<void>;
   /** Calls the listener when there may be something new. */
   onChange(listener: () => void): void;
   hand(turn: HandedTurn, to: { readonly place: number; readonly request: string }): Promise<void>;

@@ -191,13 +191,14 @@ export class TurnExchange implements Turns {
     if (isBusy || now - this.#askedMs >= IDLE_LOOK_MS) void this.#look();
   }
 
-  /** The server may have given what this gateway has to another one. */
+  /** The server may have given what this gateway has to another one; if not, it is to do so. */
   #cutOff(): void {
+    const { shared } = this.#options;
     if (!this.#isCutOff) {
-      this.#context?.logger.warn(
-        { err: this.#failure },
-        "no turn is taken from other gateways: the database does not answer",
-      );
+      const { logger } = this.#context!;
+      logger.warn({ err: this.#failure }, "no turn is taken from other gateways: the database does not answer");
+      // Where nothing can be written, the connection is lost, and the place with it.
+      shared.withdraw().catch(() => {});
     }
     this.#isCutOff = true;
     this.#taken.loseAll(CUT_OFF);

@@ -16,6 +16,9 @@ const newPlace = statement({ number: "integer" }, "INSERT INTO reveille.places (
 const holdPlace = command(`SELECT pg_advisory_lock(${LOCK_CLASS}, $1)`);
 const changeOffer = command("UPDATE reveille.places SET offer = $2 WHERE number = $1");
 const forgetPlaces = command(`DELETE FROM reveille.places WHERE NOT ${IS_HELD}`);
+const leavePlace = command(`
+  WITH gone AS (DELETE FROM reveille.places WHERE number = $1 RETURNING number)
+  SELECT pg_advisory_unlock(${LOCK_CLASS}, number) FROM gone`);
 const readPlaces = statement(
   { number: "integer", offer: "text" },
   `SELECT number, offer FROM reveille.places WHERE ${IS_HELD} ORDER BY number`,
@@ -101,6 +104,12 @@ export class Turns implements SharedTurns {
         : [],
       ended: seen.ended.map(turnOf),
     };
+  }
+
+  async withdraw(): Promise<void> {
+    const place = this.#place;
+    this.#place = undefined;
+    if (place !== undefined) await this.#write((session) => session.run(leavePlace, place));
   }
 
   async hand(

@@ -39,6 +39,7 @@ export class TurnTable {
         this.places.set(place, offer);
         return this.#seenFrom(place);
       },
+      withdraw: async () => void this.places.delete(place),
       hand: async (turn, to) => {
         this.rows.push({ ...turn, ...to, ends: false, outcome: null });
         this.changed();

@@ -1,0 +1,95 @@
+/** The places of gateways that take turns, on a real server. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
+import type { SharedTurns, TurnOffer } from "../../../src/storage/shared-store.ts";
+import { runId } from "../../../src/storage/sqlite/public-id.ts";
+import { createDatabase, type TestDatabase } from "../../fixtures/postgres/database.ts";
+import { runSql } from "../../fixtures/postgres/run-sql.ts";
+
+const POLL = { timeout: 15_000 };
+const OFFER: TurnOffer = { alike: "1", agents: ["main"], channels: ["console"], turns: 4 };
+const TURN = { runId: runId(1, "0123456789abcdef"), attempt: 1 };
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+let database: TestDatabase;
+let stores: PostgresDeliveryStore[];
+let first: SharedTurns;
+let second: SharedTurns;
+
+beforeEach(async () => {
+  database = await createDatabase();
+  const open = () => PostgresDeliveryStore.open({ url: database.url, logger, isBeside: true });
+  stores = [await open(), await open()];
+  first = stores[0]!.shared.turns;
+  second = stores[1]!.shared.turns;
+});
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  await database.drop();
+});
+
+async function placeOf(turns: SharedTurns): Promise<number> {
+  return (await turns.look(OFFER)).own!;
+}
+
+const offersSeenBy = async (turns: SharedTurns) => (await turns.look(OFFER)).places.map(({ offer }) => offer);
+
+it("a gateway has one place, and the others see what it takes now", async () => {
+  const place = await placeOf(first);
+  expect(await placeOf(first)).toBe(place);
+  await first.look({ ...OFFER, turns: 9 });
+  expect(await placeOf(second)).not.toBe(place);
+  expect(await offersSeenBy(second)).toEqual([{ ...OFFER, turns: 9 }, OFFER]);
+});
+
+it("a turn travels to the place that it is handed to, and its outcome back; each gateway hears of it", async () => {
+  const heard: string[] = [];
+  first.onChange(() => heard.push("first"));
+  second.onChange(() => heard.push("second"));
+  await placeOf(first);
+  const place = await placeOf(second);
+  await first.hand(TURN, { place, request: "now" });
+  await expect.poll(() => heard, POLL).toEqual(["second"]);
+  expect((await first.look(OFFER)).taken).toEqual([]);
+  expect((await second.look(OFFER)).taken).toEqual([{ ...TURN, request: "now", ends: false }]);
+  await first.end(TURN);
+  await expect.poll(() => heard, POLL).toEqual(["second", "second"]);
+  expect((await second.look(OFFER)).taken).toEqual([{ ...TURN, request: "now", ends: true }]);
+  await second.leave(TURN, "done\0");
+  await expect.poll(() => heard, POLL).toContain("first");
+  expect((await first.look(OFFER)).ended).toEqual([TURN]);
+  expect(await first.find(TURN)).toEqual({ place, outcome: "done\ufffd" });
+  expect((await second.look(OFFER)).taken).toEqual([]);
+});
+
+it("a place that is given up is gone, and an outcome of a turn there is not taken any more", async () => {
+  await placeOf(first);
+  const place = await placeOf(second);
+  await first.hand(TURN, { place, request: "now" });
+  await second.withdraw();
+  expect(await offersSeenBy(first)).toHaveLength(1);
+  await second.leave(TURN, "late");
+  const next = await placeOf(second);
+  expect(next).not.toBe(place);
+  await second.leave(TURN, "later");
+  expect(await first.find(TURN)).toEqual({ place, outcome: null });
+  expect(await offersSeenBy(first)).toHaveLength(2);
+});
+
+it("a place goes with its connection, and the gateway that has lost it is told so", async () => {
+  await placeOf(first);
+  const place = await placeOf(second);
+  await first.hand(TURN, { place, request: "now" });
+  await runSql(
+    database.url,
+    `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = ${place}`,
+  );
+  await expect.poll(() => offersSeenBy(first), POLL).toHaveLength(1);
+  const lost = await second.look(OFFER);
+  expect([lost.own, lost.taken]).toEqual([undefined, []]);
+  await expect
+    .poll(() => second.look(OFFER).catch(() => ({ own: undefined })), POLL)
+    .toMatchObject({
+      own: expect.any(Number) as number,
+    });
+});
