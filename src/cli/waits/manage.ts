@@ -43,13 +43,14 @@ export async function listWaits(options: WaitsOptions, io: CliIo): Promise<void>
     io.out("No session waits.\n");
     return;
   }
-  const rows = listed.waits.map(({ id, sessionKey, until, note, explanation }) => [
+  const rows = listed.waits.map(({ id, sessionKey, until, note, explanation, ...wait }) => [
     id,
     printable(sessionKey, CELL_CHARS),
     `${until.slice(0, 19)}Z`,
+    printable(makerOf(wait), CELL_CHARS),
     printable(note === "" ? (explanation[0] ?? "") : note, CELL_CHARS),
   ]);
-  io.out(textTable(["WAIT", "SESSION", "DEADLINE", "FOR"], rows));
+  io.out(textTable(["WAIT", "SESSION", "DEADLINE", "MADE BY", "FOR"], rows));
 }
 
 /** Prints one, and why it has not been fulfilled yet. */
@@ -130,10 +131,16 @@ async function known<Result>(id: string, io: CliIo, ask: () => Promise<Result>):
   }
 }
 
-function linesOf({ id, sessionKey, note, times, explanation }: WaitView): string {
+/** An event of a mapping, a run of an agent, or a person. */
+function makerOf({ mapping, madeBy }: Pick<WaitView, "mapping" | "madeBy">): string {
+  return mapping === null ? (madeBy ?? "a person") : `the mapping ${mapping}`;
+}
+
+function linesOf({ id, sessionKey, note, times, explanation, ...wait }: WaitView): string {
   const more = times === 1 ? "" : `, ${times} times`;
   const lines = [
     `${id}  ${printable(sessionKey)}${more}`,
+    `Made by ${printable(makerOf(wait))}.`,
     ...(note === "" ? [] : [printable(note, LINE_CHARS)]),
     ...explanation,
   ];

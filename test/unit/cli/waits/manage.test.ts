@@ -40,10 +40,10 @@ it("makes, lists, shows and cancels a wait", async () => {
   const wish = ["--value", "deploy.id=7", "--within", "2h", "--session", "hook:release", "--note", "the deploy"];
   const added = await waits("add", "--hook", "deploys", ...wish);
   const id = /^wait_[0-9a-f]{24}/u.exec(added.out)![0];
-  expect(added.out).toContain("agent:main:hook:release\n    the deploy\n");
+  expect(added.out).toContain("agent:main:hook:release\n    Made by a person.\n    the deploy\n");
   const listed = (await waits("list")).out.split("\n");
-  expect(listed[0]).toMatch(/^WAIT +SESSION +DEADLINE +FOR$/u);
-  expect(listed[1]).toMatch(new RegExp(`^${id} +agent:main:hook:release +\\S+Z +the deploy$`, "u"));
+  expect(listed[0]).toMatch(/^WAIT +SESSION +DEADLINE +MADE BY +FOR$/u);
+  expect(listed[1]).toMatch(new RegExp(`^${id} +agent:main:hook:release +\\S+Z +a person +the deploy$`, "u"));
   const shown = (await waits("show", id)).out;
   expect(shown).toContain("    a call of deploys with deploy.id = 7 has not come yet.\n    The deadline is 2");
   expect(JSON.parse((await waits("show", id, "--json")).out)).toMatchObject({ id, times: 1, seen: [] });
