@@ -155,7 +155,7 @@ export class TurnExchange implements Turns {
     while (this.#underWay >= this.#options.offer()!.turns && !ending.signal.aborted) await this.#room(ending.signal);
     this.#underWay++;
     try {
-      if (cut.signal.aborted) return { lost: CUT_OFF };
+      if (ending.signal.aborted) return { notBegun: cut.signal.aborted ? CUT_OFF : "it waited for room" };
       const outcome = await runAttempt(this.#context!, { ...run, ending: ending.signal }, attempt);
       const isOk = "status" in outcome && outcome.status === "ok";
       return cut.signal.aborted && !run.ending.aborted && !isOk ? { lost: CUT_OFF } : outcome;

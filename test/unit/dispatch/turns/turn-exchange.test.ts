@@ -225,19 +225,35 @@ describe("a gateway that shares turns with others", () => {
     expect([...table.places.values()]).toEqual([{ ...OFFER, turns: 0 }]);
   });
 
-  it("begins no turn that waited for room when it was cut off", async () => {
-    await other({ turns: 0 });
-    hang();
-    const runIds = await Promise.all(
-      Array.from({ length: OFFER.turns + 1 }, () => bench.accept(agentSpec({ interrupted: "hold" }))),
-    );
-    const carriedOut = runIds.map((runId) => bench.carryOut(runId));
-    await seen();
-    table.isSilent = true;
-    await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
-    await Promise.all(carriedOut);
-    for (const runId of runIds) expect(await attemptsOf(runId)).toEqual(["interrupted"]);
-    expect(bench.host.runs).toHaveLength(OFFER.turns);
+  describe("with more runs than it takes", () => {
+    let runIds: readonly string[];
+    let carriedOut: readonly Promise<unknown>[];
+
+    beforeEach(async () => {
+      await other({ turns: 0 });
+      hang();
+      const spec = agentSpec({ interrupted: "hold" });
+      runIds = await Promise.all(Array.from({ length: OFFER.turns + 1 }, () => bench.accept(spec)));
+      carriedOut = runIds.map((runId) => bench.carryOut(runId));
+      await seen();
+    });
+
+    it("begins no turn that waited for room when it was cut off", async () => {
+      table.isSilent = true;
+      await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
+      await Promise.all(carriedOut);
+      const statuses = await Promise.all(runIds.map(attemptsOf));
+      expect(statuses).toEqual([["interrupted"], ["interrupted"], ["aborted"]]);
+      expect(await bench.detail(runIds.at(-1)!)).toMatchObject({ state: "queued" });
+      expect(bench.host.runs).toHaveLength(OFFER.turns);
+    });
+
+    it("interrupts no turn that waited for room when it is stopped", async () => {
+      bench.abandon();
+      await Promise.all(carriedOut);
+      const statuses = await Promise.all(runIds.map(attemptsOf));
+      expect(statuses).toEqual([["interrupted"], ["interrupted"], ["aborted"]]);
+    });
   });
 
   it("lets its own turns go on when the database gives no answer and there is no other gateway", async () => {
