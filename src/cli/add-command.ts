@@ -11,12 +11,12 @@ import { register, secretOf, unregister } from "./connect/register.ts";
 import type { Registered } from "./connect/registrar.ts";
 import { Registrations } from "./connect/registrations.ts";
 import { makeSecret, type SenderSecret, storedSecret } from "./connect/sender-secret.ts";
-import { subscribe } from "./connect/subscribe.ts";
+import { makeSubscription } from "./connect/subscribe.ts";
 import { CliError, isForOwner } from "./errors.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
-import { fillIn, knownPresets, presetNamed, secretFile, senderNamed, urlOf } from "./presets-command.ts";
+import { stepText, knownPresets, presetNamed, secretFile, senderNamed, urlOf } from "./presets-command.ts";
 
 export interface AddOptions extends GatewayCommandOptions, ConnectionOptions {
   /** Name of an environment variable that holds the secret. */
@@ -185,7 +185,7 @@ async function registerThere(
     const secret = "kind" in connection && !connection.kind.hasSecret ? undefined : secretOf(mapping);
     const registering = { ...place, sender: name, secret };
     const registered =
-      "kind" in connection ? await subscribe(connection, registering) : await register(connection, registering);
+      "kind" in connection ? await makeSubscription(connection, registering) : await register(connection, registering);
     return { registered, problem: undefined };
   } catch (error) {
     if (!isForOwner(error)) throw error;
@@ -204,7 +204,7 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
       webhook:
         registered === undefined ? null : { id: registered.id, isNew: registered.isNew, events: registered.events },
       problem: problem ?? null,
-      setup: preset.setup.map((step) => fillIn(step, preset, url)),
+      setup: preset.setup.map((step) => stepText(step, preset, url)),
     };
     io.out(`${JSON.stringify(document, undefined, 2)}\n`);
     return;
@@ -255,7 +255,7 @@ function readSettings(pairs: readonly string[]): Record<string, string> {
 /** `<{secret}>` stands where the secret itself is to be. */
 function stepsOf(preset: Preset, url: string, secret?: string): string {
   const steps = preset.setup.map((step) => (secret === undefined ? step : step.replaceAll("<{secret}>", secret)));
-  return steps.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}\n`).join("");
+  return steps.map((step, at) => `  ${at + 1}. ${stepText(step, preset, url)}\n`).join("");
 }
 
 type Taken = "took it" | "is not running" | "has not taken it";

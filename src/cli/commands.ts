@@ -7,13 +7,13 @@ import type { CheckOptions } from "./check-command.ts";
 import type { ConsoleCommandOptions } from "./console-command.ts";
 import type { CliIo } from "./io.ts";
 import type { ChangeOptions, DeliveryChange } from "./deliveries/change.ts";
-import type { ListOptions } from "./deliveries/list.ts";
+import type { ListCommandOptions } from "./deliveries/list.ts";
 import type { ShowOptions } from "./deliveries/show.ts";
 import type { StatsOptions } from "./deliveries/stats.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
 import type { HooksOptions } from "./hooks-command.ts";
 import type { MigrateOptions } from "./migrate-command.ts";
-import type { MoveOptions } from "./move-command.ts";
+import type { MoveCommandOptions } from "./move-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
 import type { ProbeCommandOptions } from "./probe-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
@@ -62,7 +62,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     .option("--open", "only failed ones that are not resolved")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
     .option("--follow", "then print each one that arrives or changes its state, until Ctrl-C")
-    .action(async (options: ListOptions) => {
+    .action(async (options: ListCommandOptions) => {
       if (options.follow === true) {
         const { followDeliveries } = await import("./deliveries/follow.ts");
         finish(await followDeliveries(options, io));
@@ -169,7 +169,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .addOption(new Option("--from <store>", "where they are").choices(["sqlite"]).makeOptionMandatory())
     .addOption(new Option("--to <store>", "where they go").choices(["postgres"]).makeOptionMandatory())
     .option("--json", "as one JSON document")
-    .action(async (options: MoveOptions) => {
+    .action(async (options: MoveCommandOptions) => {
       const { moveStore } = await import("./move-command.ts");
       finish(await moveStore(options, io));
     });

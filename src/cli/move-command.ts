@@ -10,7 +10,7 @@ import { type CliIo, warningsOnly } from "./io.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { ProgressBar } from "./progress-bar.ts";
 
-export interface MoveOptions extends LocationOptions {
+export interface MoveCommandOptions extends LocationOptions {
   readonly json?: boolean;
 }
 
@@ -22,7 +22,7 @@ const RUNS_AT_A_TIME = 500;
  * Copies the deliveries and sessions of a gateway that does not run from its SQLite file to `hooks.store`, and ends the open ones in
  * the file, so that no run is open twice. Rejects when anything is missing, and then the file is as it was.
  */
-export function moveStore(options: MoveOptions, io: CliIo): Promise<number> {
+export function moveStore(options: MoveCommandOptions, io: CliIo): Promise<number> {
   return untilSignal(io, async (signal) => {
     const { gateway } = io;
     const logger = warningsOnly(await io.createLogger());
@@ -71,7 +71,7 @@ async function endAll(deliveries: DeliveryStore): Promise<number> {
   return ended;
 }
 
-function report({ counts, isNew }: Moved, openRuns: number, { json }: MoveOptions, io: CliIo): void {
+function report({ counts, isNew }: Moved, openRuns: number, { json }: MoveCommandOptions, io: CliIo): void {
   if (json === true) {
     io.out(`${JSON.stringify({ moved: isNew, counts, openRuns }, undefined, 2)}\n`);
     return;

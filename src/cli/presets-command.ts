@@ -63,7 +63,7 @@ export async function showPreset(name: string, options: PresetsOptions, io: CliI
       samples: Object.keys(preset.samples),
       uses: mappings.map((each) => ({ sender: each.sender ?? preset.name, url: urlOf(each.match.path ?? "", where) })),
       configuration: configOf(preset).join("\n"),
-      setup: preset.setup.map((step) => fillIn(step, preset, url)),
+      setup: preset.setup.map((step) => stepText(step, preset, url)),
       try: tryIt,
     };
     io.out(`${qualifyKeys(JSON.stringify(document, undefined, 2), io.gateway.block)}\n`);
@@ -88,7 +88,7 @@ export async function showPreset(name: string, options: PresetsOptions, io: CliI
         ]),
     "",
     `At ${preset.title}:`,
-    ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
+    ...preset.setup.map((step, at) => `  ${at + 1}. ${stepText(step, preset, url)}`),
     "",
     `Try it: ${tryIt}`,
   ];
@@ -161,7 +161,7 @@ export function secretFile(name: string): string {
 }
 
 /** A step in the sender's settings, in the words of this gateway. */
-export function fillIn(step: string, { secret }: Preset, url: string): string {
+export function stepText(step: string, { secret }: Preset, url: string): string {
   return step.replaceAll("{url}", url).replaceAll("{secret}", secret?.label ?? "secret");
 }
 

@@ -10,14 +10,14 @@ export const MAX_VALUE = 256;
 /** Characters of a note. */
 export const MAX_NOTE = 1_000;
 export const strict = { additionalProperties: false } as const;
-export const text = (description: string, maxLength = MAX_VALUE) =>
+export const boundedText = (description: string, maxLength = MAX_VALUE) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }));
 
 const matchProperties = {
-  hook: text("The id of a mapping whose calls are meant."),
-  sender: text("The name of a preset whose events are meant, whatever the mapping."),
-  event: text("The event's name, such as `workflow_run.completed`; `*` matches any characters."),
-  when: text("A condition in CEL over `payload`, `headers`, `query`, `event` and `actor`.", 2_000),
+  hook: boundedText("The id of a mapping whose calls are meant."),
+  sender: boundedText("The name of a preset whose events are meant, whatever the mapping."),
+  event: boundedText("The event's name, such as `workflow_run.completed`; `*` matches any characters."),
+  when: boundedText("A condition in CEL over `payload`, `headers`, `query`, `event` and `actor`.", 2_000),
   correlation: Type.Optional(
     Type.Object(
       {
@@ -45,7 +45,7 @@ export const conditionProperties = {
 /** What an agent or a mapping says of a wait; its own session is resumed. */
 export const wishProperties = {
   ...conditionProperties,
-  note: text("What is waited for and why, for the session when it is resumed.", MAX_NOTE),
+  note: boundedText("What is waited for and why, for the session when it is resumed.", MAX_NOTE),
   withinSeconds: Type.Integer({
     minimum: 1,
     maximum: 31_536_000,

@@ -5,7 +5,7 @@ import type { GatewayHost } from "../core/host.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 
 /** An event that approves. */
-export interface Approval {
+export interface ApprovingEvent {
   readonly mappingId: string;
   readonly object: EventObject;
   /** Its own delivery. */
@@ -22,7 +22,7 @@ const PAGE = 200;
 /** Follows the reason of what stays held. */
 const NOT_APPROVED = "; not approved by ";
 
-export class Approvals {
+export class ApprovingEvents {
   readonly #options: ApprovalOptions;
 
   constructor(options: ApprovalOptions) {
@@ -34,7 +34,7 @@ export class Approvals {
    * shows none and several versions are held.
    * Never rejects: the event is on disk, and what stays held can be released by a person.
    */
-  async carryOut(approval: Approval): Promise<void> {
+  async carryOut(approval: ApprovingEvent): Promise<void> {
     const { logger } = this.#options;
     try {
       const held = await this.#heldOf(approval);
@@ -44,7 +44,7 @@ export class Approvals {
     }
   }
 
-  async #decide({ id, runs }: DeliveryDetail, { object, deliveryId }: Approval, versions: number): Promise<void> {
+  async #decide({ id, runs }: DeliveryDetail, { object, deliveryId }: ApprovingEvent, versions: number): Promise<void> {
     const { logger, release, store } = this.#options;
     const facts = { deliveryId: id, approvedBy: deliveryId };
     // Where the approving event shows no text, it could be meant for another version than this one.
@@ -66,7 +66,7 @@ export class Approvals {
   }
 
   /** The oldest first, as they came. */
-  async #heldOf({ mappingId, object }: Approval): Promise<readonly DeliveryDetail[]> {
+  async #heldOf({ mappingId, object }: ApprovingEvent): Promise<readonly DeliveryDetail[]> {
     const { store } = this.#options;
     const found: DeliveryDetail[] = [];
     let cursor: string | undefined;

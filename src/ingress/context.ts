@@ -4,7 +4,7 @@ import type { Measurements } from "../core/measurements.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
-import type { Approvals } from "./approve.ts";
+import type { ApprovingEvents } from "./approve.ts";
 import type { Chains } from "./chains.ts";
 import type { Probes } from "./probes.ts";
 import type { WaitBook } from "./waits/wait-book.ts";
@@ -26,7 +26,7 @@ export interface IngressContext {
   /** Absent where no session waits for an event. */
   readonly waits?: WaitBook;
   /** Absent where no event approves what is held. */
-  readonly approvals?: Approvals;
+  readonly approvals?: ApprovingEvents;
   /** Absent where no run of the gateway can have caused an event. */
   readonly chains?: Chains;
 }

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Logger } from "../core/host.ts";
-import type { GatewayFacts, OtherGateway, SharedStore } from "../storage/shared-store.ts";
+import type { SharedFacts, OtherGateway, SharedStore } from "../storage/shared-store.ts";
 
 const ANNOUNCE_MS = 5_000;
 
@@ -51,7 +51,7 @@ export class GatewayRecord {
   }
 
   /** What is to be the same at all; `undefined` before there is a configuration. */
-  get own(): GatewayFacts | undefined {
+  get own(): SharedFacts | undefined {
     const block = this.#options.written();
     return block === undefined ? undefined : { version: packageJson.version, config: this.#digestOf(block) };
   }

@@ -14,9 +14,9 @@ import { TurnExchange } from "../dispatch/turns/turn-exchange.ts";
 import { RunWatch } from "../dispatch/run-watch.ts";
 import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
-import type { GatewayFacts, TurnOffer } from "../storage/shared-store.ts";
+import type { SharedFacts, TurnOffer } from "../storage/shared-store.ts";
 import type { ActiveConfig } from "./active-config.ts";
-import { type ApprovalOptions, Approvals } from "./approve.ts";
+import { type ApprovalOptions, ApprovingEvents } from "./approve.ts";
 import { Around } from "./around.ts";
 import { Chains } from "./chains.ts";
 import { type IngressContext, observe } from "./context.ts";
@@ -149,7 +149,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   await lead.open();
   const chains = new Chains({ key, store, logger });
   const release: ApprovalOptions["release"] = (deliveryId, by) => operations.deliveries.release(deliveryId, by);
-  const approvals = new Approvals({ store, logger, release });
+  const approvals = new ApprovingEvents({ store, logger, release });
   const waits = new WaitBook(store);
   await waits.refresh();
   const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, waits, ...shared };
@@ -181,7 +181,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
 
 /** What this gateway takes of the turns of all; `undefined` before there is a configuration. */
 function offerOf(
-  own: GatewayFacts | undefined,
+  own: SharedFacts | undefined,
   { host, turns }: { readonly host: GatewayHost; readonly turns: number },
 ): TurnOffer | undefined {
   if (own === undefined) return undefined;

@@ -8,10 +8,10 @@ import { compileTemplate } from "./template.ts";
 /** `respond.wait` of a mapping, made ready at config load. */
 export interface CompiledWait extends WaitMaking {
   /** What an event makes the session wait for; a text when that is nothing, and why. */
-  readonly termsOf: (context: PayloadContext) => WaitTerms | string;
+  readonly termsOf: (context: PayloadContext) => MappingWaitTerms | string;
 }
 
-export interface WaitTerms {
+export interface MappingWaitTerms {
   readonly condition: WaitCondition;
   readonly note: string;
 }

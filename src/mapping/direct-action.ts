@@ -57,13 +57,13 @@ export function readAgentPayload(payload: unknown): AgentAction | Refusal {
 }
 
 /** The longest wait of a caller of `POST /hooks/agent`. */
-export interface Wait {
+export interface CallerWait {
   /** `undefined`: as long as the configuration says. */
   readonly waitMs: number | undefined;
 }
 
 /** Reads `wait` (or `waitForCompletion`) and `waitSeconds` of the payload of `POST /hooks/agent`; `undefined`: the caller does not wait. */
-export function readWait(payload: unknown): Wait | undefined | Refusal {
+export function readWait(payload: unknown): CallerWait | undefined | Refusal {
   return readFields(payload, (fields) => {
     const seconds = fields.seconds("waitSeconds", MAX_WAIT_SECONDS);
     // OpenClaw's name of the same wish.

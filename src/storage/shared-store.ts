@@ -32,7 +32,7 @@ export interface SharedStore {
    * Records how this gateway is, and returns the others that have done so within a minute; to be called every few
    * seconds. Rejects with a `StoreError`.
    */
-  announce(own: GatewayFacts): Promise<readonly OtherGateway[]>;
+  announce(own: SharedFacts): Promise<readonly OtherGateway[]>;
   /** What the gateway with the runs has others carry out. */
   readonly turns: SharedTurns;
   /** The key of all gateways on the store: the first one's own, which is kept there. */
@@ -46,14 +46,14 @@ export interface SharedStore {
 }
 
 /** What is to be the same at all gateways on a store. */
-export interface GatewayFacts {
+export interface SharedFacts {
   /** Of the program. */
   readonly version: string;
   /** Stands for the `hooks` block: equal where that is. */
   readonly config: string;
 }
 
-export interface OtherGateway extends GatewayFacts {
+export interface OtherGateway extends SharedFacts {
   readonly host: string;
   readonly pid: number;
 }

@@ -86,7 +86,7 @@ const STATE_NAME =
 const SAFE_SEGMENT = /^(?!\.{1,2}$)[^\u0000-\u001F\u007F/\\:]{1,255}$/u;
 
 /** A place that a file of a backup is written to. */
-export interface Target {
+export interface BackupTarget {
   readonly root: "state" | "config";
   /** Relative to that folder. */
   readonly path: string;
@@ -96,7 +96,7 @@ export interface Target {
  * Where a name leads: into the folder of the configuration or of the state, and never out of it. Throws a
  * {@link CliError} for any other name.
  */
-export function targetOf(name: string, { configFile, stateDir }: FileLocations): Target {
+export function targetOf(name: string, { configFile, stateDir }: FileLocations): BackupTarget {
   const state = STATE_NAME.exec(name)?.[1];
   if (state !== undefined) return { root: "state", path: state };
   const configDir = join(configFile, "..");

@@ -3,13 +3,13 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, ren
 import { dirname, join } from "node:path";
 import { DATABASE_FILE, MARK_FILE } from "../../hosts/shared/open-store.ts";
 import type { FileLocations } from "../file-locations.ts";
-import type { Manifest, Target } from "./manifest.ts";
+import type { Manifest, BackupTarget } from "./manifest.ts";
 
 /** Files that were read and proved, and wait in folders beside the places that they go to. */
 export interface Staged {
   readonly manifest: Manifest;
-  readonly folders: Readonly<Record<Target["root"], string>>;
-  readonly targets: readonly Target[];
+  readonly folders: Readonly<Record<BackupTarget["root"], string>>;
+  readonly targets: readonly BackupTarget[];
 }
 
 const MODULE_FOLDERS = [join("hooks", "transforms"), join("hooks", "presets")];

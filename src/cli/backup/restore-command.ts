@@ -15,7 +15,7 @@ import { ProgressBar } from "../progress-bar.ts";
 import { printable } from "../terminal-text.ts";
 import { readArchive, type ReadEntry } from "./archive.ts";
 import { verifyDatabase } from "./database.ts";
-import { MANIFEST, type Manifest, readManifest, type Target, targetOf } from "./manifest.ts";
+import { MANIFEST, type Manifest, readManifest, type BackupTarget, targetOf } from "./manifest.ts";
 import { filledPlaces, putInPlace, type Staged } from "./place.ts";
 
 export interface RestoreOptions extends LocationOptions {
@@ -84,7 +84,7 @@ interface Reading {
 }
 
 async function readAll(file: string, { folders, locations, signal, bar }: Reading): Promise<Staged> {
-  const targets: Target[] = [];
+  const targets: BackupTarget[] = [];
   let manifest: Manifest | undefined;
   let done = 0;
   for await (const entry of readArchive(file)) {

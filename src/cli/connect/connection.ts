@@ -6,7 +6,7 @@ import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
 import { githubWebhooks } from "./github-webhooks.ts";
 import { gitlabWebhooks } from "./gitlab-webhooks.ts";
-import type { Place, PlaceKind, Registrar } from "./registrar.ts";
+import type { HookPlace, PlaceKind, Registrar } from "./registrar.ts";
 import {
   readSubscription,
   subscriptionKind,
@@ -47,7 +47,7 @@ export interface WebhookConnection {
   readonly registrar: Registrar;
   readonly base: string;
   readonly token: string;
-  readonly place: Place | null;
+  readonly place: HookPlace | null;
   readonly events: readonly string[] | undefined;
   readonly replace: boolean;
 }
@@ -152,7 +152,7 @@ function flagOf(kind: PlaceKind): string {
 }
 
 /** The place that an option names. */
-export function placeOf(registrar: Registrar, options: PlaceOptions): Place | undefined {
+export function placeOf(registrar: Registrar, options: PlaceOptions): HookPlace | undefined {
   const named = PLACE_KINDS.flatMap((kind) => {
     const name = options[kind];
     return name === undefined ? [] : [{ kind, name }];
@@ -165,7 +165,7 @@ export function placeOf(registrar: Registrar, options: PlaceOptions): Place | un
   return named[0] && checked(named[0]);
 }
 
-async function askPlace(registrar: Registrar, io: Pick<CliIo, "ask">): Promise<Place | undefined> {
+async function askPlace(registrar: Registrar, io: Pick<CliIo, "ask">): Promise<HookPlace | undefined> {
   const [first, second] = registrar.places;
   if (first === undefined || second === undefined || io.ask === undefined) return undefined;
   const question = `The ${first} at ${registrar.title} that is to call, ${EXAMPLES[first]} (Enter: register it by hand): `;
@@ -174,7 +174,7 @@ async function askPlace(registrar: Registrar, io: Pick<CliIo, "ask">): Promise<P
   return checked({ kind: NAMES[first].test(name) ? first : second, name });
 }
 
-function checked({ kind, name }: Place): Place {
+function checked({ kind, name }: HookPlace): HookPlace {
   const isTraversal = name.split("/").some((part) => part === "." || part === "..");
   if (NAMES[kind].test(name) && !isTraversal) return { kind, name };
   throw new CliError(`"${name.slice(0, 100)}" is no ${kind}; write ${flagOf(kind)}`);

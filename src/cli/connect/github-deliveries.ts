@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { listAt, textAt, valueAt } from "../../core/payload-text.ts";
 import { githubHooksPath } from "./github-webhooks.ts";
 import { MAX_LIST_PAGES, type MissedCall, type MissedCalls, type Redelivery, type TakeOutcome } from "./redelivery.ts";
-import { PAGE_SIZE, type Place } from "./registrar.ts";
+import { PAGE_SIZE, type HookPlace } from "./registrar.ts";
 import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
 /** One try of GitHub at one call. */
@@ -34,12 +34,12 @@ const CLOCK_TOLERANCE_MS = 300_000;
 export class GithubDeliveries implements Redelivery {
   readonly title = "GitHub";
   readonly #api: SenderApi;
-  readonly #place: Place;
+  readonly #place: HookPlace;
   readonly #path: string;
   /** The latest attempt at each call that was missed. */
   readonly #latest = new Map<string, Attempt>();
 
-  constructor(api: SenderApi, place: Place, hookId: string) {
+  constructor(api: SenderApi, place: HookPlace, hookId: string) {
     this.#api = api;
     this.#place = place;
     this.#path = `${githubHooksPath(place)}/${hookId}/deliveries`;

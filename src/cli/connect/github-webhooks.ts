@@ -5,7 +5,7 @@
  */
 import { listAt, textAt } from "../../core/payload-text.ts";
 import { CliError } from "../errors.ts";
-import { MAX_PAGES, PAGE_SIZE, type Place, type Registered, type Registrar, type Wish } from "./registrar.ts";
+import { MAX_PAGES, PAGE_SIZE, type HookPlace, type Registered, type Registrar, type Wish } from "./registrar.ts";
 import { SenderApiError } from "../../hosts/embedded/errors.ts";
 import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
@@ -69,7 +69,7 @@ async function register(api: SenderApi, { url, secret, events, place, before }: 
 /** The id of the webhook that calls a URL, or has that id. */
 export async function findGithubHook(
   api: SenderApi,
-  place: Place | null,
+  place: HookPlace | null,
   { url, id: known }: { readonly url: string; readonly id?: string | undefined },
 ): Promise<string | undefined> {
   for (let page = 1; page <= MAX_PAGES; page++) {
@@ -87,7 +87,7 @@ export async function findGithubHook(
   return undefined;
 }
 
-export function githubHooksPath(place: Place | null): string {
+export function githubHooksPath(place: HookPlace | null): string {
   const name = place!.name.split("/").map(encodeURIComponent).join("/");
   return place!.kind === "repo" ? `/repos/${name}/hooks` : `/orgs/${name}/hooks`;
 }

@@ -5,7 +5,7 @@
  */
 import { listAt, textAt, valueAt } from "../../core/payload-text.ts";
 import { CliError } from "../errors.ts";
-import { MAX_PAGES, PAGE_SIZE, type Place, type Registered, type Registrar, type Wish } from "./registrar.ts";
+import { MAX_PAGES, PAGE_SIZE, type HookPlace, type Registered, type Registrar, type Wish } from "./registrar.ts";
 import { SenderApiError } from "../../hosts/embedded/errors.ts";
 import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
@@ -82,7 +82,7 @@ async function register(api: SenderApi, { url, secret, events, place, before }: 
 
 async function findHook(
   api: SenderApi,
-  place: Place | null,
+  place: HookPlace | null,
   { url, id: known }: { readonly url: string; readonly id: string | undefined },
 ): Promise<string | undefined> {
   for (let page = 1; page <= MAX_PAGES; page++) {
@@ -103,6 +103,6 @@ async function findHook(
 }
 
 /** A path with slashes is one segment. */
-function pathOf(place: Place | null): string {
+function pathOf(place: HookPlace | null): string {
   return `/${place!.kind === "project" ? "projects" : "groups"}/${encodeURIComponent(place!.name)}/hooks`;
 }

@@ -4,7 +4,7 @@ import type { ApiFacts, SenderApi } from "../../hosts/embedded/subscriptions/sen
 export type PlaceKind = "repo" | "org" | "project" | "group";
 
 /** Where at the sender a webhook is registered: the repository acme/web. */
-export interface Place {
+export interface HookPlace {
   readonly kind: PlaceKind;
   readonly name: string;
 }
@@ -14,7 +14,7 @@ export interface Registration {
   /** The sender's id of it; no secret. */
   readonly id: string;
   /** `null` where the token says it. */
-  readonly place: Place | null;
+  readonly place: HookPlace | null;
   readonly url: string;
 }
 
@@ -24,7 +24,7 @@ export interface Wish {
   readonly secret: string | undefined;
   /** `undefined`: the registrar's own choice, and those it has for a webhook that is there. */
   readonly events: readonly string[] | undefined;
-  readonly place: Place | null;
+  readonly place: HookPlace | null;
   /** What was registered there for this sender before, perhaps under another URL. */
   readonly before?: Pick<Registration, "id" | "url"> | undefined;
   /** True: what is in the way is taken away. */

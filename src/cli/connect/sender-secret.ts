@@ -18,7 +18,7 @@ export interface SenderSecret {
   discard(): void;
 }
 
-export interface SecretSources {
+export interface GivenSecret {
   /** Name of an environment variable that holds it. */
   readonly secretEnv?: string;
   /** What was piped into the command. */
@@ -35,7 +35,7 @@ const WHSEC_BYTES = 32;
 /** `undefined` for a sender without one. Rejects with a {@link CliError} when the sender makes it and it is not given. */
 export async function makeSecret(
   preset: Preset,
-  { secretEnv, secretPath, piped }: SecretSources,
+  { secretEnv, secretPath, piped }: GivenSecret,
   io: CliIo,
 ): Promise<SenderSecret | undefined> {
   const { secret, name } = preset;

@@ -59,7 +59,10 @@ export interface Subscribing {
 }
 
 /** Makes the subscription, in the place of the one before it, and keeps what its renewal needs. */
-export async function subscribe(connection: SubscriptionConnection, subscribing: Subscribing): Promise<Registered> {
+export async function makeSubscription(
+  connection: SubscriptionConnection,
+  subscribing: Subscribing,
+): Promise<Registered> {
   const { kind, base, tokenUrl, credentials, resource, events } = connection;
   const { sender, url, stateDir, secret = "" } = subscribing;
   const source = kind.hasSecret ? secretSource(subscribing) : null;

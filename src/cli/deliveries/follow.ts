@@ -6,7 +6,7 @@ import { untilSignal } from "../end-signals.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
 import type { GatewayAccess } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
-import { filtersOf, type ListOptions, rowOf } from "./list.ts";
+import { filtersOf, type ListCommandOptions, rowOf } from "./list.ts";
 
 const EVERY_MS = 1_000;
 /** The newest are looked at: with more in a second, the rest of them is not printed but counted. */
@@ -20,7 +20,7 @@ interface Page {
 }
 
 /** Prints each delivery that fits when it arrives and when its state changes, until a signal ends it. */
-export async function followDeliveries(options: ListOptions, io: CliIo): Promise<number> {
+export async function followDeliveries(options: ListCommandOptions, io: CliIo): Promise<number> {
   const access = await reachGateway(options, io);
   return untilSignal(io, async (interrupted) => {
     const known = new Map<string, State>();
@@ -36,7 +36,7 @@ export async function followDeliveries(options: ListOptions, io: CliIo): Promise
   });
 }
 
-function newest(access: GatewayAccess, options: ListOptions): Promise<Page> {
+function newest(access: GatewayAccess, options: ListCommandOptions): Promise<Page> {
   const query = new URLSearchParams({ ...filtersOf(options), limit: String(PAGE) });
   if (options.open === true) query.set("open", "true");
   return askGateway<Page>(access, `/deliveries?${query.toString()}`);
@@ -56,7 +56,7 @@ function changes(known: Map<string, State>, deliveries: readonly DeliverySummary
   return changed;
 }
 
-function print(deliveries: readonly DeliverySummary[], options: ListOptions, io: CliIo): void {
+function print(deliveries: readonly DeliverySummary[], options: ListCommandOptions, io: CliIo): void {
   for (const delivery of deliveries) {
     io.out(options.json === true ? `${JSON.stringify(delivery)}\n` : lineOf(delivery));
   }

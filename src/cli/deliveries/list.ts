@@ -29,7 +29,7 @@ export function filtersOf(options: FilterOptions): Readonly<Record<string, strin
   return Object.fromEntries(given);
 }
 
-export interface ListOptions extends GatewayCommandOptions, FilterOptions {
+export interface ListCommandOptions extends GatewayCommandOptions, FilterOptions {
   /** Only dead letters that neither a replay nor a person has resolved. */
   readonly open?: boolean;
   readonly limit: number;
@@ -48,7 +48,7 @@ const REASON_CHARS = 80;
 const NAME_CHARS = 40;
 
 /** Prints the newest deliveries that fit. */
-export async function listDeliveries(options: ListOptions, io: CliIo): Promise<void> {
+export async function listDeliveries(options: ListCommandOptions, io: CliIo): Promise<void> {
   const access = await reachGateway(options, io);
   const page = await read(options, access);
   if (options.json === true) {
@@ -83,7 +83,7 @@ function shortened(text: string): string {
 }
 
 /** The number of listed dead letters that need nothing more. */
-function countOf(deliveries: readonly DeliverySummary[], { open }: ListOptions): string {
+function countOf(deliveries: readonly DeliverySummary[], { open }: ListCommandOptions): string {
   const failed = deliveries.filter(({ state }) => state === "failed");
   const resolved = failed.filter((each) => each.replayedAs?.state === "done" || each.resolved !== undefined).length;
   if (open === true) return `\n${failed.length} open.\n`;
@@ -91,7 +91,7 @@ function countOf(deliveries: readonly DeliverySummary[], { open }: ListOptions):
 }
 
 /** A page may hold fewer rows than were asked for and still not be the last. */
-async function read(options: ListOptions, access: GatewayAccess): Promise<Page> {
+async function read(options: ListCommandOptions, access: GatewayAccess): Promise<Page> {
   const deliveries: DeliverySummary[] = [];
   let nextCursor: string | null = null;
   do {

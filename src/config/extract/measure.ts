@@ -26,7 +26,7 @@ export function maxChars(field: ExtractField): number {
  * True for a form that carries no words of others to the run: every string has a pattern that takes no space, and
  * all of them together are short.
  */
-export function isClosed(form: ExtractForm): boolean {
+export function isClosedForm(form: ExtractForm): boolean {
   return wordChars(form) <= CLOSED_CHARS;
 }
 

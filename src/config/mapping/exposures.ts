@@ -3,7 +3,7 @@ import type { Exposure } from "../../core/exposure.ts";
 import type { AgentCatalog } from "../../core/host.ts";
 import type { ExtractSpec } from "../../core/extraction.ts";
 import type { Findings } from "../errors.ts";
-import { isClosed } from "../extract/measure.ts";
+import { isClosedForm } from "../extract/measure.ts";
 import type { HooksConfig } from "../hooks.ts";
 import { allThreeText, type ExposedAction, type ExposureContext, type ExposureRow, weigh } from "../rule-of-two.ts";
 import type { LevelRights } from "./rights.ts";
@@ -101,7 +101,7 @@ export function readsOf(
   if (chat !== undefined) return ["the conversation, which holds reports of what hooks sent"];
   const events = preset === undefined ? "the payload" : `events of ${contentSource}`;
   if (extract === undefined) return [events];
-  if (!isClosed(extract.form)) return [`strings that a model takes from ${events}`];
+  if (!isClosedForm(extract.form)) return [`strings that a model takes from ${events}`];
   return [...(isPersistent ? ["what its session has read before"] : []), ...(hasWorkspace ? ["its workspace"] : [])];
 }
 

@@ -14,11 +14,11 @@ export async function read<Body>(path: string): Promise<Body> {
 }
 
 /** Reads bytes as text, of which at most `maxBytes` are kept. */
-export async function readText(path: string): Promise<string> {
+export async function fetchText(path: string): Promise<string> {
   return await (await request(path, { method: "GET" })).text();
 }
 
-export async function send<Body>(path: string, body: object = {}, method = "POST"): Promise<Body> {
+export async function sendRequest<Body>(path: string, body: object = {}, method = "POST"): Promise<Body> {
   const headers = { "x-reveille-console": "1", "content-type": "application/json" };
   const init = method === "DELETE" ? { method, headers } : { method, headers, body: JSON.stringify(body) };
   return (await (await request(path, init)).json()) as Body;
@@ -34,6 +34,6 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   throw new RequestError(said.error ?? `The gateway answered ${response.status}.`);
 }
 
-export function messageOf(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef } from "preact/hooks";
-import { messageOf, read } from "./client.ts";
+import { errorText, read } from "./client.ts";
 import { onChange } from "./live.ts";
 
 export interface Loaded<Body> {
@@ -30,7 +30,7 @@ export function useData<Body>(path: string, { live = true, everyMs }: Reading = 
       body.value = said;
       problem.value = undefined;
     } catch (error) {
-      if (wanted.current === path) problem.value = messageOf(error);
+      if (wanted.current === path) problem.value = errorText(error);
     }
   }, [path]);
   useEffect(() => {

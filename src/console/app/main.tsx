@@ -1,18 +1,18 @@
 import { signal } from "@preact/signals";
 import { render, type JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { isSignedIn, read, send } from "./client.ts";
+import { isSignedIn, read, sendRequest } from "./client.ts";
 import { connection, disconnect } from "./live.ts";
 import { current, linkTo } from "./location.ts";
-import { ApprovalsPage } from "./pages/approvals.tsx";
-import { DeliveriesPage } from "./pages/deliveries.tsx";
-import { DeliveryPage } from "./pages/delivery.tsx";
-import { HooksPage } from "./pages/hooks.tsx";
-import { BacktestPage } from "./pages/backtest.tsx";
-import { PlaygroundPage } from "./pages/preview.tsx";
-import { OverviewPage } from "./pages/overview.tsx";
-import { OutboxPage, SessionPage, SessionsPage } from "./pages/sessions.tsx";
-import { WaitsPage } from "./pages/waits.tsx";
+import { ApprovalsView } from "./pages/approvals.tsx";
+import { DeliveriesView } from "./pages/deliveries.tsx";
+import { DeliveryView } from "./pages/delivery.tsx";
+import { HooksView } from "./pages/hooks.tsx";
+import { BacktestView } from "./pages/backtest.tsx";
+import { PlaygroundView } from "./pages/preview.tsx";
+import { OverviewView } from "./pages/overview.tsx";
+import { OutboxView, SessionView, SessionsView } from "./pages/sessions.tsx";
+import { WaitsView } from "./pages/waits.tsx";
 import { SignIn, takeLink } from "./sign-in.tsx";
 
 const PAGES: readonly (readonly [page: string, title: string])[] = [
@@ -41,17 +41,17 @@ isSignedIn.value = link === undefined;
 
 function Page(): JSX.Element {
   const { page, key, filters } = current.value;
-  if (page === "deliveries" && key !== "") return <DeliveryPage key={key} id={key} />;
-  if (page === "deliveries") return <DeliveriesPage filters={filters} />;
-  if (page === "playground") return <PlaygroundPage key={filters.toString()} filters={filters} />;
-  if (page === "backtest") return <BacktestPage filters={filters} />;
-  if (page === "hooks") return <HooksPage />;
-  if (page === "sessions" && key !== "") return <SessionPage key={key} sessionKey={key} />;
-  if (page === "sessions") return <SessionsPage />;
-  if (page === "waits") return <WaitsPage />;
-  if (page === "approvals") return <ApprovalsPage />;
-  if (page === "outbox") return <OutboxPage />;
-  return <OverviewPage />;
+  if (page === "deliveries" && key !== "") return <DeliveryView key={key} id={key} />;
+  if (page === "deliveries") return <DeliveriesView filters={filters} />;
+  if (page === "playground") return <PlaygroundView key={filters.toString()} filters={filters} />;
+  if (page === "backtest") return <BacktestView filters={filters} />;
+  if (page === "hooks") return <HooksView />;
+  if (page === "sessions" && key !== "") return <SessionView key={key} sessionKey={key} />;
+  if (page === "sessions") return <SessionsView />;
+  if (page === "waits") return <WaitsView />;
+  if (page === "approvals") return <ApprovalsView />;
+  if (page === "outbox") return <OutboxView />;
+  return <OverviewView />;
 }
 
 function Console(): JSX.Element {
@@ -68,7 +68,7 @@ function Console(): JSX.Element {
   if (!isSignedIn.value) return <SignIn link={link} />;
   const signOut = async (): Promise<void> => {
     disconnect();
-    await send("sign-out").catch(() => undefined);
+    await sendRequest("sign-out").catch(() => undefined);
     isSignedIn.value = false;
   };
   return (

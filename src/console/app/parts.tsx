@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import type { State } from "../../core/run.ts";
-import { messageOf } from "./client.ts";
+import { errorText } from "./client.ts";
 
 /** A sign beside the word: a state is never shown by color alone. */
 const SIGNS: Readonly<Record<State, string>> = {
@@ -36,7 +36,7 @@ export function Time({ at }: { readonly at: string }): JSX.Element {
 }
 
 /** The time between two points of ISO 8601: `35 ms`, `1.2 s`, `4 min`. */
-export function duration(from: string, to: string): string {
+export function durationText(from: string, to: string): string {
   const ms = Math.max(0, Date.parse(to) - Date.parse(from));
   if (ms < 1_000) return `${ms} ms`;
   return ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
@@ -116,7 +116,7 @@ export function ActionButton({ label, run, isMain = false, isDisabled = false }:
       const text = await run();
       said.value = text === undefined ? undefined : { text, isBad: false };
     } catch (error) {
-      said.value = { text: messageOf(error), isBad: true };
+      said.value = { text: errorText(error), isBad: true };
     } finally {
       isBusy.value = false;
     }

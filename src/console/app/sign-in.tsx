@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
 import { useEffect } from "preact/hooks";
-import { isSignedIn, messageOf, send } from "./client.ts";
+import { isSignedIn, errorText, sendRequest } from "./client.ts";
 import { Problem } from "./parts.tsx";
 
 const LINK = /^#sign-in=([\w-]{1,100})$/u;
@@ -20,10 +20,10 @@ export function SignIn({ link }: { readonly link: string | undefined }): JSX.Ele
   const signIn = async (body: object): Promise<void> => {
     isBusy.value = true;
     try {
-      await send("sign-in", body);
+      await sendRequest("sign-in", body);
       isSignedIn.value = true;
     } catch (error) {
-      problem.value = messageOf(error);
+      problem.value = errorText(error);
     } finally {
       isBusy.value = false;
     }

@@ -4,7 +4,7 @@ import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { sumUsage } from "../../core/token-usage.ts";
 import type { NotBegun } from "./agent-turn.ts";
-import { statusOf, type TurnOutcome, type Turns } from "../turns/turns.ts";
+import { statusOf, type TurnEnd, type Turns } from "../turns/turns.ts";
 import type { AttemptOutcome, OpenAttempt } from "./attempt-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
@@ -119,7 +119,7 @@ export class AgentAttempts {
   }
 
   /** The turn of an attempt has ended. */
-  async #goOn(run: ActiveRun, outcome: TurnOutcome, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
+  async #goOn(run: ActiveRun, outcome: TurnEnd, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
     if ("lost" in outcome) {
       const isCanceled = run.ending.aborted && !this.#context.abandon.aborted;
       const error = `interrupted while the agent was running: ${outcome.lost}`;

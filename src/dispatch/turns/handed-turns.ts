@@ -2,7 +2,7 @@ import type { HandedTurn, SharedTurns, TurnsSeen } from "../../storage/shared-st
 import type { ActiveRun, DispatchContext } from "../context.ts";
 import type { OpenAttempt } from "../run/attempt-turn.ts";
 import { persist, retrying, STORE_RETRY } from "../run/retry.ts";
-import { type LeftOutcome, type LostTurn, nameOf, type TurnOutcome, type TurnRequest } from "./turns.ts";
+import { type LeftOutcome, type LostTurn, nameOf, type TurnEnd, type TurnRequest } from "./turns.ts";
 
 const GONE: LostTurn = { lost: "the gateway that carried it out is gone or cut off" };
 
@@ -39,7 +39,7 @@ export class HandedTurns {
     context: DispatchContext,
     run: ActiveRun,
     { number, interrupted, startedAt, place }: OpenAttempt & { readonly place: number },
-  ): Promise<TurnOutcome> {
+  ): Promise<TurnEnd> {
     const turn = { runId: run.stored.runId, attempt: number };
     const request: TurnRequest = { mappingId: run.mappingId, interrupted, startedAt };
     const hand = (): Promise<void> => this.#shared.hand(turn, { place, request: JSON.stringify(request) });
@@ -47,7 +47,7 @@ export class HandedTurns {
   }
 
   /** Waits for a turn that the gateway which led before has handed to one. */
-  async resume(context: DispatchContext, run: ActiveRun, number: number): Promise<TurnOutcome | undefined> {
+  async resume(context: DispatchContext, run: ActiveRun, number: number): Promise<TurnEnd | undefined> {
     const turn = { runId: run.stored.runId, attempt: number };
     const found = await retrying(() => this.#shared.find(turn), STORE_RETRY, run.ending);
     if (found === undefined) return undefined;
@@ -69,7 +69,7 @@ export class HandedTurns {
     context: DispatchContext,
     run: ActiveRun,
     { turn, place, begin }: Pick<Waiting, "turn" | "place"> & { readonly begin?: () => Promise<void> },
-  ): Promise<TurnOutcome> {
+  ): Promise<TurnEnd> {
     const { abandon } = context;
     const { ending, extraction } = run;
     const { promise, resolve, reject } = Promise.withResolvers<LeftOutcome>();

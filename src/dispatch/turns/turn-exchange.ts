@@ -5,7 +5,7 @@ import { type OpenAttempt, runAttempt } from "../run/attempt-turn.ts";
 import type { NotBegun } from "../run/agent-turn.ts";
 import { HandedTurns } from "./handed-turns.ts";
 import { TakenTurns } from "./taken-turns.ts";
-import type { TurnOutcome, Turns } from "./turns.ts";
+import type { TurnEnd, Turns } from "./turns.ts";
 
 /** How often a gateway looks while turns are on their way, and while none is. */
 const LOOK_MS = 250;
@@ -104,7 +104,7 @@ export class TurnExchange implements Turns {
     clearInterval(this.#timer);
   }
 
-  async carryOut(run: ActiveRun, attempt: OpenAttempt): Promise<TurnOutcome> {
+  async carryOut(run: ActiveRun, attempt: OpenAttempt): Promise<TurnEnd> {
     const chosen = this.#choose(run);
     if ("notBegun" in chosen) return chosen;
     const { place } = chosen;
@@ -113,7 +113,7 @@ export class TurnExchange implements Turns {
       : this.#handed.carryOut(this.#context!, run, { ...attempt, place });
   }
 
-  resume(run: ActiveRun, attempt: number): Promise<TurnOutcome | undefined> {
+  resume(run: ActiveRun, attempt: number): Promise<TurnEnd | undefined> {
     return this.#handed.resume(this.#context!, run, attempt);
   }
 
@@ -143,7 +143,7 @@ export class TurnExchange implements Turns {
     return { place };
   }
 
-  async #carryOutHere(run: ActiveRun, attempt: OpenAttempt): Promise<TurnOutcome> {
+  async #carryOutHere(run: ActiveRun, attempt: OpenAttempt): Promise<TurnEnd> {
     const cut = new AbortController();
     const ending = new AbortController();
     const end = (): void => ending.abort();

@@ -8,7 +8,7 @@ export interface LostTurn {
   readonly lost: string;
 }
 
-export type TurnOutcome = AttemptOutcome | LostTurn;
+export type TurnEnd = AttemptOutcome | LostTurn;
 
 /** What the gateway that hands a turn out says of it; all else is in the store. */
 export interface TurnRequest extends Omit<OpenAttempt, "number"> {
@@ -20,9 +20,9 @@ export type LeftOutcome = LostTurn | (AttemptOutcome & { readonly extracted?: st
 
 export interface Turns {
   /** Rejects where this gateway leaves the turn to the one that goes on with the runs. */
-  carryOut(run: ActiveRun, attempt: OpenAttempt): Promise<TurnOutcome>;
+  carryOut(run: ActiveRun, attempt: OpenAttempt): Promise<TurnEnd>;
   /** A turn that was under way when this gateway began to lead; `undefined`: it ended with the gateway before. */
-  resume(run: ActiveRun, attempt: number): Promise<TurnOutcome | undefined>;
+  resume(run: ActiveRun, attempt: number): Promise<TurnEnd | undefined>;
   /** True: another gateway has the channel. */
   hasChannelElsewhere(channel: string): boolean;
 }
@@ -42,7 +42,7 @@ export function nameOf({ runId, attempt }: HandedTurn): string {
 }
 
 /** For the log and the metrics. */
-export function statusOf(outcome: TurnOutcome): string {
+export function statusOf(outcome: TurnEnd): string {
   if ("lost" in outcome) return "interrupted";
   return "notBegun" in outcome ? "not begun" : outcome.status;
 }

@@ -13,7 +13,7 @@ import type {
   OwnerMessages,
   PendingEvent,
   RequestedTurn,
-  Said,
+  ConversationPart,
   SessionPage,
   TurnLimits,
 } from "./state/session-reads.ts";
@@ -201,12 +201,12 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   }
 
   /** The latest messages of the session's own turns that fit, oldest first. */
-  conversation(key: string, limits: TurnLimits): Promise<readonly Said[]> {
+  conversation(key: string, limits: TurnLimits): Promise<readonly ConversationPart[]> {
     return this.#state.read("conversation", key, limits);
   }
 
   /** The latest turns of hook runs in the session that were answered and fit, oldest first, as pairs of messages. */
-  runTurns(key: string, limits: TurnLimits): Promise<readonly Said[]> {
+  runTurns(key: string, limits: TurnLimits): Promise<readonly ConversationPart[]> {
     return this.#state.read("runTurns", key, limits);
   }
 

@@ -1,17 +1,17 @@
 /** What people and clients say of a wait that they make or try. */
 import Type, { type Static } from "typebox";
-import { conditionProperties, strict, text, wishProperties } from "../../config/wait-wish.ts";
+import { conditionProperties, strict, boundedText, wishProperties } from "../../config/wait-wish.ts";
 
 export const WaitRequestSchema = Type.Object(
   {
     ...wishProperties,
-    agentId: text("The agent; the default one when absent."),
-    sessionKey: text("The session that is resumed; the agent's main session when absent.", 512),
+    agentId: boundedText("The agent; the default one when absent."),
+    sessionKey: boundedText("The session that is resumed; the agent's main session when absent.", 512),
     reply: Type.Optional(
       Type.Object(
         {
           channel: Type.String({ minLength: 1, maxLength: 256, description: "A channel, or `last`." }),
-          to: text("The recipient there."),
+          to: boundedText("The recipient there."),
         },
         { ...strict, description: "Where the reply of the resumed run goes. Absent: nowhere." },
       ),
@@ -25,8 +25,8 @@ export const WaitTrialSchema = Type.Object(
   {
     ...conditionProperties,
     minLevel: wishProperties.minLevel,
-    since: text("The earliest receipt: a time in ISO 8601, or how long ago, such as 2h. Default: 7d."),
-    until: text("The latest receipt, in the same forms."),
+    since: boundedText("The earliest receipt: a time in ISO 8601, or how long ago, such as 2h. Default: 7d."),
+    until: boundedText("The latest receipt, in the same forms."),
   },
   strict,
 );

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { GatewayFacts, OtherGateway } from "../shared-store.ts";
+import type { SharedFacts, OtherGateway } from "../shared-store.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import { command, statement } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
@@ -19,7 +19,7 @@ const readOthers = statement(
   "SELECT host, pid, version, config FROM reveille.gateways WHERE instance <> $1 ORDER BY host, pid LIMIT 100",
 );
 
-interface Announcement extends GatewayFacts {
+interface Announcement extends SharedFacts {
   readonly instance: string;
 }
 
@@ -35,7 +35,7 @@ const announcing: WriteOperation<Announcement, void> = {
 };
 
 /** Records a gateway among those on the database, and returns the others. */
-export async function announce(database: PostgresDatabase, own: GatewayFacts): Promise<readonly OtherGateway[]> {
+export async function announce(database: PostgresDatabase, own: SharedFacts): Promise<readonly OtherGateway[]> {
   const { instance } = database.writer;
   await database.write(announcing, { ...own, instance });
   return database.read((session) => session.rows(readOthers, instance));

@@ -31,7 +31,7 @@ import type { WriteOperation } from "./engine/write-group.ts";
 import { newDeliveryRow } from "./operations/new-delivery-row.ts";
 import { PostgresOperationalState } from "./operational-state.ts";
 import { Succession } from "./succession.ts";
-import { resolve } from "./operations/operational-state.ts";
+import { resolveDelivery } from "./operations/operational-state.ts";
 import { prune, remove } from "./operations/retention.ts";
 import * as runs from "./operations/runs.ts";
 import * as deliveries from "./readers/delivery.ts";
@@ -189,7 +189,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   async resolve(id: string, { at, note }: { at: number; note: string | null }): Promise<boolean> {
     this.assertOpen();
     const key = parseDeliveryId(id);
-    const isResolved = key && (await this.writer.write(resolve, { key, at, note }));
+    const isResolved = key && (await this.writer.write(resolveDelivery, { key, at, note }));
     if (isResolved === undefined) throw notFound(id);
     return isResolved;
   }

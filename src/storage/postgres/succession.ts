@@ -1,6 +1,6 @@
 import { staleWaits } from "../delivery-store.ts";
 import type { AcceptOutcome } from "../new-delivery.ts";
-import type { ChangedRun, Failures, GatewayFacts, OtherGateway, SenderKeys, SharedStore } from "../shared-store.ts";
+import type { ChangedRun, Failures, SharedFacts, OtherGateway, SenderKeys, SharedStore } from "../shared-store.ts";
 import { announce } from "./announced-gateways.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import { isLeadHeld } from "./engine/owner-connection.ts";
@@ -11,7 +11,7 @@ import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
 import { senderKeysIn } from "./sender-keys.ts";
 import { SharedFailures } from "./shared-failures.ts";
-import { Turns, TURNS_CHANNEL } from "./turns.ts";
+import { PostgresTurns, TURNS_CHANNEL } from "./turns.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
 const ASK_MS = 100;
@@ -20,7 +20,7 @@ const LOOK_MS = 1_000;
 /** Which of the gateways on a database carries out the runs, and how it gets to know those that others accept. */
 export class Succession implements SharedStore {
   readonly senderKeys: SenderKeys;
-  readonly turns: Turns;
+  readonly turns: PostgresTurns;
   readonly #database: PostgresDatabase;
   readonly #writer: Writer;
   readonly #failures: SharedFailures;
@@ -34,7 +34,7 @@ export class Succession implements SharedStore {
   constructor(database: PostgresDatabase) {
     const { writer } = database;
     this.senderKeys = senderKeysIn(database);
-    this.turns = new Turns(database);
+    this.turns = new PostgresTurns(database);
     this.#database = database;
     this.#writer = writer;
     this.#failures = new SharedFailures(database);
@@ -65,7 +65,7 @@ export class Succession implements SharedStore {
     return this.#failures.exchange(own);
   }
 
-  announce(own: GatewayFacts): Promise<readonly OtherGateway[]> {
+  announce(own: SharedFacts): Promise<readonly OtherGateway[]> {
     return announce(this.#database, own);
   }
 

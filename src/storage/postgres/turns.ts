@@ -63,7 +63,7 @@ const carryOut: WriteOperation<Step, unknown> = {
 };
 
 /** Turns on their way between the gateways on a database. Each gateway writes over the connection that holds its place. */
-export class Turns implements SharedTurns {
+export class PostgresTurns implements SharedTurns {
   readonly #database: PostgresDatabase;
   #place: number | undefined;
   #offered = "";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Approval } from "../../../core/agent-rights.ts";
-import { send } from "../client.ts";
+import { sendRequest } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Table, Text, Time } from "../parts.tsx";
@@ -9,11 +9,11 @@ import { ActionButton, Problem, Table, Text, Time } from "../parts.tsx";
 const READ = { live: true, everyMs: 3_000 };
 
 /** The questions of agents that wait for an answer, the latest first. */
-export function ApprovalsPage(): JSX.Element {
+export function ApprovalsView(): JSX.Element {
   const { body, problem, reload } = useData<{ readonly approvals: readonly Approval[] }>("approvals", READ);
   const approvals = body.value?.approvals;
   const answer = async (id: string, how: "approve" | "deny"): Promise<string> => {
-    await send(`approvals/${id}/${how}`);
+    await sendRequest(`approvals/${id}/${how}`);
     await reload();
     return how === "approve" ? "approved" : "denied";
   };

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
-import type { BacktestChange, Backtested, BacktestPage as Page, MappingStats } from "../../../index.ts";
+import type { BacktestChange, Backtested, BacktestPage, MappingStats } from "../../../index.ts";
 import { type DayUse, forecastRuns, type RunForecast } from "../../../ingress/operations/forecast.ts";
-import { messageOf, read, send } from "../client.ts";
+import { errorText, read, sendRequest } from "../client.ts";
 import { linkTo } from "../location.ts";
 import { Problem, Table, Time } from "../parts.tsx";
 
@@ -24,7 +24,7 @@ interface Stats {
 }
 
 /** Today's configuration, or an edited one, over the stored deliveries of a period. */
-export function BacktestPage({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
+export function BacktestView({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
   const forecast = useSignal<readonly RunForecast[]>([]);
   const counts = useSignal<ReadonlyMap<BacktestChange, number>>(new Map());
   const rows = useSignal<readonly Backtested[]>([]);
@@ -46,7 +46,7 @@ export function BacktestPage({ filters }: { readonly filters: URLSearchParams })
           ...(edit === "" ? {} : { edit }),
           ...(cursor === null ? {} : { cursor }),
         };
-        const page: Page = await send<Page>("deliveries/backtest", body);
+        const page = await sendRequest<BacktestPage>("deliveries/backtest", body);
         const counted = new Map(counts.value);
         for (const { change } of page.deliveries) counted.set(change, (counted.get(change) ?? 0) + 1);
         counts.value = counted;
@@ -57,7 +57,7 @@ export function BacktestPage({ filters }: { readonly filters: URLSearchParams })
       const { mappings } = await read<Stats>(`deliveries/stats?${new URLSearchParams({ since }).toString()}`);
       forecast.value = forecastRuns(judged, mappings);
     } catch (error) {
-      problem.value = messageOf(error);
+      problem.value = errorText(error);
     }
     state.value = "done";
   };

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { messageOf, send } from "../client.ts";
+import { errorText, sendRequest } from "../client.ts";
 import { Problem } from "../parts.tsx";
 
 interface BulkAnswer {
@@ -47,7 +47,7 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
 
   const count = async (operation: Operation): Promise<void> => {
     await guarded(async () => {
-      const answer = await send<BulkAnswer>(`deliveries/${operation}`, { ...target, dryRun: true });
+      const answer = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ...target, dryRun: true });
       const planned = answer.deliveries.filter(({ outcome }) => outcome === "planned").map(({ id }) => id);
       plan.value = { operation, ids: planned, skipped: answer.deliveries.length - planned.length, more: answer.more };
       said.value = "";
@@ -59,7 +59,7 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
       for (let at = 0; at < ids.length; at += AT_ONCE) {
         progress.value = { done: at, of: ids.length };
         const part = ids.slice(at, at + AT_ONCE);
-        const answer = await send<BulkAnswer>(`deliveries/${operation}`, { ids: part });
+        const answer = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ids: part });
         changed += answer.deliveries.filter(({ outcome }) => !["left", "refused", "unknown"].includes(outcome)).length;
         if (answer.stopped !== null)
           throw new Error(`${changed} of ${ids.length} were treated: ${answer.stopped.error}`);
@@ -75,7 +75,7 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
     try {
       await work();
     } catch (error) {
-      problem.value = messageOf(error);
+      problem.value = errorText(error);
     } finally {
       isBusy.value = false;
       progress.value = undefined;

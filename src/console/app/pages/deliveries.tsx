@@ -5,7 +5,7 @@ import { STATES } from "../../../core/run.ts";
 import type { HookStates } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
-import { duration, Problem, StateMark, Table, Time } from "../parts.tsx";
+import { durationText, Problem, StateMark, Table, Time } from "../parts.tsx";
 import { BulkBar } from "./bulk.tsx";
 
 interface Page {
@@ -17,7 +17,7 @@ const FILTERS = ["state", "route", "actor", "level", "chain", "since", "until", 
 const LIMIT = "50";
 
 /** One line for each delivery. The filters are in the URL, so that a list can be kept as a link. */
-export function DeliveriesPage({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
+export function DeliveriesView({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
   const written = Object.fromEntries(FILTERS.map((name) => [name, filters.get(name) ?? ""])) as Record<
     (typeof FILTERS)[number],
     string
@@ -189,7 +189,9 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
             {delivery.level !== null && <span class="faint"> {delivery.level}</span>}
           </td>
           <td>{delivery.reason}</td>
-          <td class="tight">{delivery.settledAt !== undefined && duration(delivery.receivedAt, delivery.settledAt)}</td>
+          <td class="tight">
+            {delivery.settledAt !== undefined && durationText(delivery.receivedAt, delivery.settledAt)}
+          </td>
           <td>{delivery.answered}</td>
         </tr>
       ))}

@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { DeliveryDetail } from "../../../core/delivery.ts";
-import { send } from "../client.ts";
+import { sendRequest } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, StateMark, Time } from "../parts.tsx";
-import { Payload } from "./payload.tsx";
+import { PayloadView } from "./payload.tsx";
 import { PromptDiff } from "./preview.tsx";
 import { Run } from "./run.tsx";
 
 /** One delivery: why it is in its state, its runs, its request, and what an owner can do about it. */
-export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
+export function DeliveryView({ id }: { readonly id: string }): JSX.Element {
   const path = `deliveries/${encodeURIComponent(id)}`;
   const { body, problem, reload } = useData<DeliveryDetail>(path);
   const delivery = body.value;
@@ -43,7 +43,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
           <h2>Request</h2>
           <Fields title="Headers" fields={delivery.headers} />
           <Fields title="Query" fields={delivery.query} />
-          <Payload path={path} bytes={delivery.bodyBytes} />
+          <PayloadView path={path} bytes={delivery.bodyBytes} />
         </>
       )}
     </>
@@ -146,26 +146,26 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
   const note = useSignal("");
   const isOpen = ["queued", "running", "held"].includes(delivery.state);
   const replay = async (asAccepted: boolean): Promise<undefined> => {
-    const { replay } = await send<Outcome>(`${path}/replay`, { asAccepted });
+    const { replay } = await sendRequest<Outcome>(`${path}/replay`, { asAccepted });
     location.hash = linkTo("deliveries", replay?.deliveryId ?? delivery.id);
   };
   const release = async (): Promise<undefined> => {
-    const { replay } = await send<Outcome>(`${path}/release`);
+    const { replay } = await sendRequest<Outcome>(`${path}/release`);
     if (replay === undefined) await reload();
     else location.hash = linkTo("deliveries", replay.deliveryId);
   };
   const cancel = async (): Promise<string> => {
-    await send(`${path}/cancel`);
+    await sendRequest(`${path}/cancel`);
     await reload();
     return "Canceled.";
   };
   const resolve = async (): Promise<string> => {
-    await send(`${path}/resolve`, note.value.trim() === "" ? {} : { note: note.value });
+    await sendRequest(`${path}/resolve`, note.value.trim() === "" ? {} : { note: note.value });
     await reload();
     return "Resolved.";
   };
   const purge = async (): Promise<undefined> => {
-    await send(path, {}, "DELETE");
+    await sendRequest(path, {}, "DELETE");
     location.hash = linkTo("deliveries");
   };
   return (

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { type BudgetUse, budgetParts } from "../../../core/budget-use.ts";
 import type { ExposureRow } from "../../../config/rule-of-two.ts";
 import type { HookStates, MappingState, MappingStats, ProbeResult, ScopeState } from "../../../index.ts";
-import { send } from "../client.ts";
+import { sendRequest } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Table, Time } from "../parts.tsx";
@@ -10,7 +10,7 @@ import { ActionButton, Problem, Table, Time } from "../parts.tsx";
 const READ_STATS = { live: false, everyMs: 30_000 };
 
 /** The mappings: where each is reached, what it has used of its budget, and whether it is paused. */
-export function HooksPage(): JSX.Element {
+export function HooksView(): JSX.Element {
   const { body, problem, reload } = useData<HookStates>("hooks");
   const stats = useData<{ readonly mappings: readonly MappingStats[] }>("deliveries/stats", READ_STATS);
   const days = new Map(stats.body.value?.mappings.map((mapping) => [mapping.name, mapping]));
@@ -101,12 +101,12 @@ function Row({ state, name, facts, base, reload, day }: RowProps): JSX.Element {
   const { route, source, preset, auth, action, broken, kept } = facts;
   const change = async (): Promise<string> => {
     const verb = paused === null ? "pause" : "resume";
-    await send(`hooks/${encodeURIComponent(scope)}/${verb}`);
+    await sendRequest(`hooks/${encodeURIComponent(scope)}/${verb}`);
     await reload();
     return verb === "pause" ? "Paused: calls are accepted and wait." : "Continues.";
   };
   const probe = async (): Promise<string> => {
-    const { ok, detail } = await send<ProbeResult>(`hooks/${encodeURIComponent(scope)}/probe`);
+    const { ok, detail } = await sendRequest<ProbeResult>(`hooks/${encodeURIComponent(scope)}/probe`);
     if (!ok) throw new Error(`The probe: ${detail}.`);
     return `The probe: ${detail}.`;
   };

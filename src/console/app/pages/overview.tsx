@@ -31,7 +31,7 @@ interface Stats {
 }
 
 /** What needs the owner now, and the last hour. */
-export function OverviewPage(): JSX.Element {
+export function OverviewView(): JSX.Element {
   const status = useData<Status>("status");
   const hooks = useData<HookStates>("hooks");
   const day = useData<Stats>("deliveries/stats", { everyMs: STATS_EVERY_MS });

@@ -1,23 +1,23 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { messageOf, readText } from "../client.ts";
+import { errorText, fetchText } from "../client.ts";
 import { Problem, Text } from "../parts.tsx";
 
 /** A larger payload is only downloaded. */
 const MAX_READ_BYTES = 1_048_576;
 
 /** The body of the request: formatted where it is JSON, as it was received, and as a download. */
-export function Payload({ path, bytes }: { readonly path: string; readonly bytes: number }): JSX.Element {
+export function PayloadView({ path, bytes }: { readonly path: string; readonly bytes: number }): JSX.Element {
   const text = useSignal<string | undefined>(undefined);
   const problem = useSignal<string | undefined>(undefined);
   const isRaw = useSignal(false);
   const isReadable = bytes > 0 && bytes <= MAX_READ_BYTES;
   useEffect(() => {
     if (!isReadable) return;
-    readText(`${path}/body`).then(
+    fetchText(`${path}/body`).then(
       (read) => (text.value = read),
-      (error: unknown) => (problem.value = messageOf(error)),
+      (error: unknown) => (problem.value = errorText(error)),
     );
   }, [path, bytes]);
   if (bytes === 0) return <p>No payload is stored: it had none, repeats another delivery, or retention removed it.</p>;

@@ -1,32 +1,32 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
 import type { Preview, PreviewedMapping, PreviewedRun } from "../../../index.ts";
-import { messageOf, read, readText, send } from "../client.ts";
+import { errorText, read, fetchText, sendRequest } from "../client.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Text } from "../parts.tsx";
 import { diffLines } from "./diff-lines.ts";
 
 /** Judges a payload by the active configuration. Nothing is stored or sent. */
-export function PlaygroundPage({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
+export function PlaygroundView({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
   const preview = useSignal<Preview | undefined>(undefined);
   const problem = useSignal<string | undefined>(undefined);
   const path = useSignal(filters.get("path") ?? "");
   const payload = useSignal("{\n  \n}");
   const id = useSignal(filters.get("delivery") ?? "");
   const ask = (edit?: string): Promise<Preview> =>
-    send<Preview>("deliveries/preview", { path: path.value, payload: payload.value, edit });
+    sendRequest<Preview>("deliveries/preview", { path: path.value, payload: payload.value, edit });
   const judge = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     problem.value = undefined;
     try {
       preview.value = await ask();
     } catch (error) {
-      problem.value = messageOf(error);
+      problem.value = errorText(error);
     }
   };
   const take = async (): Promise<undefined> => {
     const delivery = `deliveries/${encodeURIComponent(id.value.trim())}`;
-    const [text, { route }] = await Promise.all([readText(`${delivery}/body`), read<{ route: string }>(delivery)]);
+    const [text, { route }] = await Promise.all([fetchText(`${delivery}/body`), read<{ route: string }>(delivery)]);
     payload.value = text;
     path.value = route;
   };

@@ -4,7 +4,7 @@ import { describeHidden } from "../../../core/boundary/remove-hidden.ts";
 import { activityText } from "../../../core/agent-rights.ts";
 import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";
-import { duration, StateMark, Text, Time } from "../parts.tsx";
+import { durationText, StateMark, Text, Time } from "../parts.tsx";
 
 const STEP_NAMES = {
   summarized: "summary in the main session",
@@ -51,14 +51,14 @@ export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
             {step === "delivered" ? `reply: ${delivery}` : STEP_NAMES[step]} <Time at={at} />
             <span class="faint">
               {" "}
-              (took {duration(steps[index - 1]?.at ?? attempts.at(-1)?.endedAt ?? acceptedAt, at)})
+              (took {durationText(steps[index - 1]?.at ?? attempts.at(-1)?.endedAt ?? acceptedAt, at)})
             </span>
           </li>
         ))}
         {settledAt !== null && (
           <li>
             settled <Time at={settledAt} />
-            <span class="faint"> ({duration(acceptedAt, settledAt)} after the call)</span>
+            <span class="faint"> ({durationText(acceptedAt, settledAt)} after the call)</span>
           </li>
         )}
       </ol>
@@ -84,8 +84,8 @@ function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; reado
   return (
     <>
       attempt {number} <Time at={startedAt} />: <span class={status === "ok" ? "good" : ""}>{status}</span>
-      {endedAt !== null && ` after ${duration(startedAt, endedAt)}`}
-      <span class="faint"> (waited {duration(waitedFrom, startedAt)})</span>
+      {endedAt !== null && ` after ${durationText(startedAt, endedAt)}`}
+      <span class="faint"> (waited {durationText(waitedFrom, startedAt)})</span>
       {usage !== undefined && <span class="faint"> {usageText(usage)}</span>}
       {error !== null && <span class="bad">: {error}</span>}
       {activity.length > 0 && (

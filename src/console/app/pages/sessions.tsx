@@ -11,7 +11,7 @@ interface SessionLine {
 }
 
 /** The conversations of agents, the latest first. */
-export function SessionsPage(): JSX.Element {
+export function SessionsView(): JSX.Element {
   const { body, problem } = useData<{ readonly sessions: readonly SessionLine[] }>("sessions?limit=200");
   const sessions = body.value?.sessions;
   return (
@@ -44,7 +44,7 @@ interface Said {
 }
 
 /** What was said in one session, and the system events that wait for its next turn. */
-export function SessionPage({ sessionKey }: { readonly sessionKey: string }): JSX.Element {
+export function SessionView({ sessionKey }: { readonly sessionKey: string }): JSX.Element {
   const path = `sessions/${encodeURIComponent(sessionKey)}`;
   const said = useData<{ readonly messages: readonly Said[] }>(`${path}/messages?limit=100`);
   const waiting = useData<{ readonly events: readonly { readonly text: string }[] }>(`${path}/events?limit=100`);
@@ -80,7 +80,7 @@ interface Sent {
 }
 
 /** What agents and notices sent on the channels, the newest first. */
-export function OutboxPage(): JSX.Element {
+export function OutboxView(): JSX.Element {
   const { body, problem } = useData<{ readonly messages: readonly Sent[] }>("outbox?limit=100");
   return (
     <>

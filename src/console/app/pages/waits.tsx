@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { WaitView } from "../../../ingress/operations/waits.ts";
-import { send } from "../client.ts";
+import { sendRequest } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Table, Time } from "../parts.tsx";
@@ -9,11 +9,11 @@ import { ActionButton, Problem, Table, Time } from "../parts.tsx";
 const READ = { live: true, everyMs: 3_000 };
 
 /** The sessions that wait for events, the next deadline first, and why each still waits. */
-export function WaitsPage(): JSX.Element {
+export function WaitsView(): JSX.Element {
   const { body, problem, reload } = useData<{ readonly waits: readonly WaitView[] }>("waits", READ);
   const waits = body.value?.waits;
   const cancel = async (id: string): Promise<string> => {
-    await send(`waits/${encodeURIComponent(id)}`, {}, "DELETE");
+    await sendRequest(`waits/${encodeURIComponent(id)}`, {}, "DELETE");
     await reload();
     return "canceled";
   };

@@ -37,7 +37,7 @@ export function keptOf({ title, input, kind }: Act): KnownCall {
   return { title: title.slice(0, MAX_TITLE_CHARS), input: kept, kind };
 }
 
-export function textOf(content: readonly acp.ToolCallContent[] | null | undefined): string {
+export function contentText(content: readonly acp.ToolCallContent[] | null | undefined): string {
   const texts = (content ?? []).map((part) =>
     part.type === "content" && part.content.type === "text" ? part.content.text : `[${part.type}]`,
   );

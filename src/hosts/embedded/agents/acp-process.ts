@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type * as acp from "@agentclientprotocol/sdk";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
-import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, serverOf, textOf } from "./acp-acts.ts";
+import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, serverOf, contentText } from "./acp-acts.ts";
 import type { RunRights } from "./run-rights.ts";
 import type { ToolGrant } from "./tool-endpoint.ts";
 
@@ -271,7 +271,7 @@ export class AcpProcess {
       // A call that was denied and then fails was never made.
       const isMade = update.status === "failed" && !turn.denied.has(update.toolCallId);
       if (isMade || update.status === "completed") {
-        turn.prompt.rights.called(act, update.status === "failed" ? "failed" : textOf(update.content));
+        turn.prompt.rights.called(act, update.status === "failed" ? "failed" : contentText(update.content));
       }
     }
   }

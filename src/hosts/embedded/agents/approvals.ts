@@ -14,7 +14,7 @@ export interface Question extends TurnIds {
 }
 
 /** `left`: the gateway stops; the question waits for the next attempt. */
-export type Answer = "approved" | "denied" | "expired" | "left";
+export type OwnerAnswer = "approved" | "denied" | "expired" | "left";
 
 /** Sends the question to the owner of an agent. */
 export type SendToOwner = (agentId: string, message: Omit<ChannelMessage, "channel" | "to">) => Promise<void>;
@@ -45,7 +45,7 @@ const UNSEEN = new RegExp(`(?:${HIDDEN.source}|(?![\\n\\t])\\p{Cc})+`, "gu");
  */
 export class Approvals {
   readonly #options: ApprovalsOptions;
-  readonly #waiting = new Map<string, (answer: Answer) => void>();
+  readonly #waiting = new Map<string, (answer: OwnerAnswer) => void>();
   #isStopping = false;
 
   constructor(options: ApprovalsOptions) {
@@ -53,7 +53,7 @@ export class Approvals {
   }
 
   /** Resolves with the owner's answer, or `expired` when none came in time; never rejects. */
-  async ask(question: Question, timeoutMs: number, signal: AbortSignal): Promise<Answer> {
+  async ask(question: Question, timeoutMs: number, signal: AbortSignal): Promise<OwnerAnswer> {
     if (signal.aborted || this.#waiting.size >= MAX_WAITING) return "expired";
     try {
       const stored = await this.#find(question);
@@ -132,8 +132,8 @@ export class Approvals {
     }
   }
 
-  async #wait(id: string, timeoutMs: number, signal: AbortSignal): Promise<Answer> {
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+  async #wait(id: string, timeoutMs: number, signal: AbortSignal): Promise<OwnerAnswer> {
+    const { promise, resolve } = Promise.withResolvers<OwnerAnswer>();
     this.#waiting.set(id, resolve);
     const timer = setTimeout(() => resolve("expired"), timeoutMs);
     const looking = this.#options.state.isShared ? setInterval(() => void this.#look(id), LOOK_MS) : undefined;
@@ -161,7 +161,7 @@ export class Approvals {
   }
 
   /** An approval holds once: whoever takes it is the only one. */
-  async #use(id: string): Promise<Answer> {
+  async #use(id: string): Promise<OwnerAnswer> {
     return (await this.#set(id, "approved", "used")) ? "approved" : "denied";
   }
 

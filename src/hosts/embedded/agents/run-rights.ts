@@ -2,7 +2,7 @@
 import { type AgentActivity, MAX_ACTIVITIES, type Permissions } from "../../../core/agent-rights.ts";
 import type { Clock } from "../../../core/host.ts";
 import type { CheckOutgoing } from "../../../core/outgoing/check-outgoing.ts";
-import type { Answer, Approvals } from "./approvals.ts";
+import type { OwnerAnswer, Approvals } from "./approvals.ts";
 import { type Act, allowsAll, decide } from "./permissions.ts";
 import type { TurnIds } from "./turn.ts";
 
@@ -31,7 +31,7 @@ const WHY = {
   denied: "the owner denied it",
   expired: "the owner did not answer in time",
   left: "the gateway stopped before the owner answered",
-} as const satisfies Record<Exclude<Answer, "approved">, string>;
+} as const satisfies Record<Exclude<OwnerAnswer, "approved">, string>;
 
 /** Characters of titles, arguments and results that are kept. */
 const MAX_KEPT_CHARS = 300;

@@ -43,7 +43,7 @@ export function controlId(type: string): string {
 }
 
 /** Asks whether whoever is at the URL wants the events: an attacker could name a stranger's. `undefined`: yes. */
-export async function verify(
+export async function verifyCallback(
   fetch: GuardedFetch,
   callback: Callback,
   now: number,

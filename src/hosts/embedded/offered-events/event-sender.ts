@@ -3,7 +3,7 @@ import type { Clock, Logger } from "../../../core/host.ts";
 import { type GuardedFetch, isSuccess } from "../../../http/guarded-fetch.ts";
 import type { DeliveryReader, DeliverySummary } from "../../../index.ts";
 import { controlId, type CallbackProblem, post, problemOf } from "./event-post.ts";
-import { cursorOf, deliveriesAfter, type OfferedEvent, occurrenceOf } from "./occurrence.ts";
+import { eventCursorOf, deliveriesAfter, type OfferedEvent, occurrenceOf } from "./occurrence.ts";
 import type { Subscriber, Subscribers } from "./subscribers.ts";
 
 export interface EventSenderOptions {
@@ -133,7 +133,7 @@ export class EventSender {
       const [first] = deliveries;
       await this.#control(subscriber, {
         type: "gap",
-        cursor: cursorOf({ id: subscriber.position.id, at: Date.parse(first!.receivedAt) }),
+        cursor: eventCursorOf({ id: subscriber.position.id, at: Date.parse(first!.receivedAt) }),
       });
     } else if (deliveries.length === 0) {
       // So that the next look does not begin so far back.
@@ -152,7 +152,7 @@ export class EventSender {
   async #send(subscriber: Subscriber, event: OfferedEvent, delivery: DeliverySummary): Promise<number | undefined> {
     const { reader, fetch, clock, logger, subscribers, id } = this.#options;
     const occurrence = await occurrenceOf(reader(), event.name, delivery);
-    const body = JSON.stringify({ ...occurrence, cursor: cursorOf(subscriber.position) });
+    const body = JSON.stringify({ ...occurrence, cursor: eventCursorOf(subscriber.position) });
     let status: number;
     try {
       const now = clock.now();

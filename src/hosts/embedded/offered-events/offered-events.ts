@@ -9,7 +9,7 @@ import type { Clock, GatewayHost, GatewayPlugin, Logger } from "../../../core/ho
 import { createGuardedFetch, type GuardedFetch } from "../../../http/guarded-fetch.ts";
 import { type DeliveryReader, WebhookIngress } from "../../../index.ts";
 import type { OfferedEventConfig } from "../config/mcp.ts";
-import { type Callback, verify } from "./event-post.ts";
+import { type Callback, verifyCallback } from "./event-post.ts";
 import {
   ArgumentsSchema,
   checked,
@@ -25,13 +25,13 @@ import {
 } from "./event-params.ts";
 import { EventSender } from "./event-sender.ts";
 import {
-  cursorOf,
+  eventCursorOf,
   deliveriesAfter,
   latest,
   type OfferedEvent,
   type Occurrence,
   occurrenceOf,
-  type Position,
+  type EventPosition,
   positionOf,
 } from "./occurrence.ts";
 import { SettledIds } from "./settled-ids.ts";
@@ -163,7 +163,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
   async #from(
     event: OfferedEvent,
     { cursor, maxAgeMs }: { readonly cursor?: string | null; readonly maxAgeMs?: number },
-  ): Promise<{ readonly position: Position; readonly truncated: boolean }> {
+  ): Promise<{ readonly position: EventPosition; readonly truncated: boolean }> {
     const { clock, reader } = this.#options;
     const now = clock.now();
     const known = typeof cursor === "string" ? positionOf(cursor) : undefined;
@@ -204,7 +204,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     if (rest === 0) position = { ...position, at: now };
     return {
       events,
-      cursor: cursorOf(position),
+      cursor: eventCursorOf(position),
       truncated: truncated || found.truncated,
       hasMore: rest > 0,
       nextPollMs: POLL_MS,
@@ -250,7 +250,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
     return {
       id,
       refreshBefore: new Date(now + lastsMs).toISOString(),
-      cursor: cursorOf(position),
+      cursor: eventCursorOf(position),
       truncated: from.truncated,
       ...(deliveryStatus && { deliveryStatus }),
     };
@@ -260,7 +260,7 @@ export class OfferedEvents implements EventMethods, GatewayPlugin {
   async #verify(callback: Callback, principal: McpScope): Promise<void> {
     const isVerified = this.#subscribers.all.some((each) => each.principal === principal && each.url === callback.url);
     if (isVerified) return;
-    const problem = await verify(this.#fetch, callback, this.#options.clock.now());
+    const problem = await verifyCallback(this.#fetch, callback, this.#options.clock.now());
     if (problem === undefined) return;
     if (problem === "not_public") throw invalid("delivery.url does not lead to a public address");
     throw new McpMethodError(-32_015, "CallbackEndpointError", { reason: problem });

@@ -127,7 +127,7 @@ export interface RequestedTurn extends HeartbeatRequest {
 }
 
 /** One part of a conversation. */
-export interface Said {
+export interface ConversationPart {
   readonly role: "user" | "assistant";
   readonly text: string;
 }
@@ -200,16 +200,16 @@ export const sessionReads = {
   },
 
   /** The latest messages of the session's own turns that fit, oldest first, runs left out. */
-  *conversation(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly Said[]> {
+  *conversation(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly ConversationPart[]> {
     const found = (yield* fitting(ownMessages, maxChars, key, limit)).toReversed();
     const begin = found.findIndex((row) => row.role === "user");
     if (begin === -1) return [];
-    return found.slice(begin).map(({ role, text }) => ({ role: role as Said["role"], text }));
+    return found.slice(begin).map(({ role, text }) => ({ role: role as ConversationPart["role"], text }));
   },
 
   /** The latest turns of runs that were answered and fit, oldest first; one that is too long by itself is left out. */
-  *runTurns(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly Said[]> {
-    const turns: Said[][] = [];
+  *runTurns(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly ConversationPart[]> {
+    const turns: ConversationPart[][] = [];
     let chars = 0;
     for (const { prompt, text } of yield* fitting(answeredRuns, maxChars, key, limit)) {
       chars += prompt.length + text.length;

@@ -11,7 +11,7 @@ import { type Begun, momentOf, type SubscriptionKind, type SubscriptionWish } fr
 /** Mail, events and contacts may last longer; this is short enough for most kinds of resources. */
 const LIFETIME_MS = 4_230 * 60_000;
 
-export const microsoftGraph: SubscriptionKind = {
+export const microsoftGraphKind: SubscriptionKind = {
   preset: "microsoft-graph",
   title: "Microsoft Graph",
   api: "https://graph.microsoft.com",

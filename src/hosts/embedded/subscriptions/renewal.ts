@@ -6,12 +6,12 @@ import type { Operations } from "../../../index.ts";
 import { SenderApiError } from "../errors.ts";
 import { accessToken } from "./access-token.ts";
 import { calendarWatch, gmailWatch } from "./google.ts";
-import { microsoftGraph } from "./microsoft-graph.ts";
+import { microsoftGraphKind } from "./microsoft-graph.ts";
 import { type SubscriptionRecord, SubscriptionRecords } from "./records.ts";
 import { SenderApi } from "./sender-api.ts";
 import type { SubscriptionKind } from "./subscription.ts";
 
-export const SUBSCRIPTION_KINDS: readonly SubscriptionKind[] = [microsoftGraph, gmailWatch, calendarWatch];
+export const SUBSCRIPTION_KINDS: readonly SubscriptionKind[] = [microsoftGraphKind, gmailWatch, calendarWatch];
 
 export interface RenewalOptions {
   readonly stateDir: string;

@@ -14,7 +14,7 @@ export interface ApiFacts {
   headersOf(token: string): Readonly<Record<string, string>>;
 }
 
-export interface ApiCall {
+export interface SenderCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the base. It is never shown: it may hold the token. */
   readonly path: string;
@@ -65,7 +65,7 @@ export class SenderApi {
   }
 
   /** Rejects with a {@link SenderApiError} unless the answer is 2xx and JSON or empty. */
-  async call(call: ApiCall): Promise<ApiAnswer> {
+  async call(call: SenderCall): Promise<ApiAnswer> {
     const response = await this.#fetch(call);
     const { status, headers } = response;
     if (status >= 300 && status < 400) {
@@ -85,7 +85,7 @@ export class SenderApi {
     return { headers, body };
   }
 
-  async #fetch(call: ApiCall): Promise<Response> {
+  async #fetch(call: SenderCall): Promise<Response> {
     const { method, path, body } = call;
     const { base, token, timeoutMs, signal } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -108,7 +108,7 @@ export class SenderApi {
     }
   }
 
-  async #read(call: ApiCall, response: Response): Promise<string> {
+  async #read(call: SenderCall, response: Response): Promise<string> {
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
@@ -125,7 +125,7 @@ export class SenderApi {
     throw this.#error(call, limit, "Check --api.", response.status);
   }
 
-  #unreached(call: ApiCall, error: unknown): SenderApiError {
+  #unreached(call: SenderCall, error: unknown): SenderApiError {
     const isLate = error instanceof Error && error.name === "TimeoutError";
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no connection";
@@ -133,7 +133,7 @@ export class SenderApi {
     return this.#error(call, what, `Check the network and ${new URL(this.#options.base).origin}, then try again.`);
   }
 
-  #error({ act }: ApiCall, what: string, advice: string, status?: number): SenderApiError {
+  #error({ act }: SenderCall, what: string, advice: string, status?: number): SenderApiError {
     const message = `${this.#facts.title} was asked to ${act} and ${what}.${advice === "" ? "" : ` ${advice}`}`;
     return new SenderApiError(message, status);
   }

@@ -101,7 +101,7 @@ const resolveFailed = command(`
       WHERE id >= $1::bigint * ${RUNS_PER_DELIVERY} AND id < ($1::bigint + 1) * ${RUNS_PER_DELIVERY})))`);
 
 /** `undefined`: there is no such delivery. */
-export const resolve = single(
+export const resolveDelivery = single(
   async (session, { key, at, note }: { key: DeliveryKey; at: number; note: string | null }) => {
     if ((await session.first(exists, key.seq, key.tag)) === undefined) return undefined;
     return (await session.run(resolveFailed, key.seq, at, note)) === 1;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { githubWebhooks } from "../../../../src/cli/connect/github-webhooks.ts";
 import { gitlabWebhooks } from "../../../../src/cli/connect/gitlab-webhooks.ts";
-import type { Place, Registrar, Wish } from "../../../../src/cli/connect/registrar.ts";
+import type { HookPlace, Registrar, Wish } from "../../../../src/cli/connect/registrar.ts";
 import { SenderApi } from "../../../../src/hosts/embedded/subscriptions/sender-api.ts";
 import { stripeWebhooks } from "../../../../src/cli/connect/stripe-webhooks.ts";
 import { telegramWebhook } from "../../../../src/cli/connect/telegram-webhook.ts";
@@ -29,7 +29,7 @@ async function apiOf(registrar: Registrar, started: FakeSender, token: string): 
   return new SenderApi(registrar, { base: fake.url, token });
 }
 
-function wish(place: Place | null, more: Partial<Wish> = {}): Wish {
+function wish(place: HookPlace | null, more: Partial<Wish> = {}): Wish {
   return { url: URL, secret: SECRET, events: undefined, place, replace: false, ...more };
 }
 

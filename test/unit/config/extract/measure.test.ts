@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isClosed } from "../../../../src/config/extract/measure.ts";
+import { isClosedForm } from "../../../../src/config/extract/measure.ts";
 import { takesNoSpace } from "../../../../src/config/extract/pattern.ts";
 import type { ExtractField, ExtractForm } from "../../../../src/core/extraction.ts";
 
@@ -22,7 +22,7 @@ describe("a form", () => {
     ],
     ["short words with a pattern", form({ a: key(64), b: key(64) })],
   ])("with %s is closed", (_what, closed) => {
-    expect(isClosed(closed)).toBe(true);
+    expect(isClosedForm(closed)).toBe(true);
   });
 
   it.each<[string, ExtractForm]>([
@@ -35,7 +35,7 @@ describe("a form", () => {
       form({ a: { type: "array", maxItems: 1, items: form({ b: { type: "string", maxLength: 3 } }) } }),
     ],
   ])("with %s is not", (_what, open) => {
-    expect(isClosed(open)).toBe(false);
+    expect(isClosedForm(open)).toBe(false);
   });
 });
 

@@ -6,7 +6,7 @@ import type { ActiveSubscription, Operations } from "../../../../index.ts";
 import { EventNotices } from "./event-notices.ts";
 import type { EventRecord, EventRecords } from "./event-records.ts";
 import { EventServer, EventServerError } from "./event-server.ts";
-import { deliveryOf, type EventWish, poll, type PolledEvent, type Said, subscribe, unsubscribe } from "./event-wire.ts";
+import { deliveryOf, type EventWish, type Said, poll, type PolledEvent, subscribe, unsubscribe } from "./event-wire.ts";
 
 /** Times, in milliseconds. */
 export interface EventTimings {
