@@ -44,6 +44,8 @@ export interface SeveralResult {
 
 const SESSIONS = 12;
 const MODEL_MS = 15;
+/** As the unit in `deploy` has it: a gateway that starts takes a core for a second. */
+const RESTART_MS = 2_000;
 /** Longer than the server takes to end a silent session. */
 const SILENT_MS = 8_000;
 /** One fault in so many is not aimed at the gateway that carries out the runs. */
@@ -85,6 +87,7 @@ class Member {
   async restart(): Promise<void> {
     this.process.freeze("SIGCONT");
     await this.process.end("SIGKILL");
+    await sleep(RESTART_MS);
     await this.start();
   }
 
