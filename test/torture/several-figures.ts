@@ -1,7 +1,7 @@
 import { FAULTS, type SeveralResult } from "./several-gateways.ts";
 
 /** The figures of a torture of several gateways as lines of text. */
-export function severalFigures({ hits, pausesMs, acknowledged, elsewhere }: SeveralResult): readonly string[] {
+export function severalFigures({ hits, pausesMs, usualMs, acknowledged, elsewhere }: SeveralResult): readonly string[] {
   const lines = FAULTS.map((fault) => {
     const pauses = pausesMs.filter((_, at) => hits[at]!.fault === fault).toSorted((one, other) => one - other);
     const leads = hits.filter((hit) => hit.fault === fault && hit.isLead).length;
@@ -11,6 +11,7 @@ export function severalFigures({ hits, pausesMs, acknowledged, elsewhere }: Seve
   });
   return [
     ...lines,
+    `without a fault           a session had no turn for ${Math.round(usualMs)} ms, or less in 99 of 100 waits`,
     `calls acknowledged        ${acknowledged}, ${elsewhere} tries at a gateway that did not take them`,
   ];
 }

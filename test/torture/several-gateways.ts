@@ -36,6 +36,8 @@ export interface SeveralResult {
   readonly hits: readonly Hit[];
   /** The longest time of each that a session with a call had no turn. */
   readonly pausesMs: readonly number[];
+  /** The same without a fault: one in a hundred waits is longer. */
+  readonly usualMs: number;
   readonly acknowledged: number;
   /** Calls that one gateway did not take, and another did. */
   readonly elsewhere: number;
@@ -133,8 +135,18 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
     const [first] = members;
     await first!.process.settled(120_000);
     const violations = check(clients, await first!.process.deliveries(), model);
-    const pausesMs = longestPauses(hits, clients, model);
-    return { hits, pausesMs, acknowledged: clients.acknowledged.length, elsewhere: clients.elsewhere, violations };
+    const waits = waitsOf(clients, model);
+    const pausesMs = hits.map((hit) => Math.max(0, ...waits.filter((wait) => isAround(hit, wait)).map(lengthOf)));
+    const usual = waits.filter((wait) => !hits.some((hit) => isAround(hit, wait))).map(lengthOf);
+    const usualMs = usual.toSorted((one, other) => one - other)[Math.floor(usual.length * 0.99)] ?? 0;
+    return {
+      hits,
+      pausesMs,
+      usualMs,
+      acknowledged: clients.acknowledged.length,
+      elsewhere: clients.elsewhere,
+      violations,
+    };
   } finally {
     await clients.end();
     for (const member of members) await member.close();
@@ -175,14 +187,16 @@ function callIn(content: unknown): string {
   return /call (\d+-\d+)\./u.exec(JSON.stringify(content))?.[1] ?? "";
 }
 
-/** For each fault, the longest wait of a session for a turn of the call that was its next, or that began again. */
-function longestPauses(
-  hits: readonly Hit[],
-  { acknowledged, answeredAt }: SeveralClients,
-  { requests }: ModelEndpoint,
-): readonly number[] {
+/** A time in which a session with a call had no turn. */
+interface Wait {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Each wait of a session for a turn of the call that was its next, or that began again. */
+function waitsOf({ acknowledged, answeredAt }: SeveralClients, { requests }: ModelEndpoint): readonly Wait[] {
   const turnsOf = Map.groupBy(requests, ({ body }) => callIn(body.messages.at(-1)?.content));
-  const waits: { from: number; to: number }[] = [];
+  const waits: Wait[] = [];
   for (const calls of Map.groupBy(acknowledged, (call) => call.split("-")[0]).values()) {
     let last = 0;
     for (const call of calls) {
@@ -192,10 +206,15 @@ function longestPauses(
       }
     }
   }
-  return hits.map((hit) => {
-    const around = waits.filter(({ from, to }) => from <= hit.to && to >= hit.from);
-    return Math.max(0, ...around.map(({ from, to }) => to - from));
-  });
+  return waits;
+}
+
+function isAround(hit: Hit, { from, to }: Wait): boolean {
+  return from <= hit.to && to >= hit.from;
+}
+
+function lengthOf({ from, to }: Wait): number {
+  return Math.max(0, to - from);
 }
 
 /** The calls of which a promise was not kept. */
