@@ -65,7 +65,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   /** Rejects with the reason when the database cannot be used, its tables are missing or another gateway uses it alone. */
   static async open({ keepsDatabase = false, ...options }: PostgresOptions): Promise<PostgresDeliveryStore> {
     const opened: { store?: PostgresDeliveryStore } = {};
-    const onArrival: OwnerOptions["onArrival"] = (channel, payload) => opened.store?.shared.arrived(channel, payload);
+    const onArrival: OwnerOptions["onArrival"] = (payload) => opened.store?.shared.arrived(payload);
     const database = await PostgresDatabase.open({ ...options, onArrival });
     return (opened.store = new PostgresDeliveryStore(database, keepsDatabase));
   }

@@ -11,7 +11,7 @@ import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
 import { keepKey } from "./operations/operational-state.ts";
 import { senderKeysIn } from "./sender-keys.ts";
 import { SharedFailures } from "./shared-failures.ts";
-import { PostgresTurns, TURNS_CHANNEL } from "./turns.ts";
+import { PostgresTurns } from "./turns.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what no notification named. */
 const ASK_MS = 100;
@@ -87,10 +87,10 @@ export class Succession implements SharedStore {
     return { outcome, isLeft };
   }
 
-  /** A notification has come. */
-  arrived(channel: string, payload: string): void {
-    this.turns.notify(payload);
-    if (channel !== TURNS_CHANNEL) this.look();
+  /** A notification has come: without a payload, of runs that were accepted, moved or ended. */
+  arrived(payload: string): void {
+    if (payload === "") this.look();
+    else this.turns.notify(payload);
   }
 
   /** Takes what others have left. */

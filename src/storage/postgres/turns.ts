@@ -7,7 +7,9 @@ import type { WriteOperation } from "./engine/write-group.ts";
 import { CHANNEL } from "./operations/arrivals.ts";
 
 /** The gateways that take turns listen there; the payload is the number of a place. */
-export const TURNS_CHANNEL = "reveille_turns";
+const TURNS_CHANNEL = "reveille_turns";
+/** To the gateway with the runs: a turn has its outcome. */
+const OUTCOME = "outcome";
 
 /** True of a place whose connection is open: the server releases its lock with it. */
 const IS_HELD = `EXISTS (SELECT 1 FROM pg_locks WHERE ${ofLock("number::bigint::oid")})`;
@@ -45,7 +47,7 @@ const leaveOutcome = command(`
   WITH ended AS (
     UPDATE reveille.turns SET outcome = $4
     WHERE run = $1 AND attempt = $2 AND place = $3 AND outcome IS NULL RETURNING run)
-  SELECT pg_notify('${CHANNEL}', '') FROM ended`);
+  SELECT pg_notify('${CHANNEL}', '${OUTCOME}') FROM ended`);
 
 const forgetTurns = command(`DELETE FROM reveille.turns AS t WHERE NOT EXISTS (
   SELECT 1 FROM reveille.attempts AS a WHERE a.run = t.run AND a.number = t.attempt AND a.status = 'running')`);
@@ -79,9 +81,9 @@ export class PostgresTurns implements SharedTurns {
     this.#listener = listener;
   }
 
-  /** A notification has come: for the place with that number, or for the gateway with the runs. */
-  notify(place: string): void {
-    if (place === "" || place === String(this.#place)) this.#listener?.();
+  /** A notification has come: of an outcome, or for the place with that number. */
+  notify(payload: string): void {
+    if (payload === OUTCOME || payload === String(this.#place)) this.#listener?.();
   }
 
   async look(offer: TurnOffer): Promise<TurnsSeen> {

@@ -41,8 +41,8 @@ export interface OwnerOptions {
   readonly isReopened?: boolean;
   /** True: it is opened also while another gateway has the lock, and {@link takeLead} asks for that. */
   readonly isBeside?: boolean;
-  /** Another gateway has left something: on that channel, with that payload. */
-  readonly onArrival?: (channel: string, payload: string) => void;
+  /** Another gateway has left something, with that payload. */
+  readonly onArrival?: (payload: string) => void;
 }
 
 /** Another gateway has, or has had, the lock. */
@@ -119,7 +119,7 @@ export class OwnerConnection {
       resolve(error);
     };
     client.on("error", end);
-    client.on("notification", ({ channel, payload = "" }) => onArrival?.(channel, payload));
+    client.on("notification", ({ payload = "" }) => onArrival?.(payload));
     client.on("end", () => {
       end(new Error("The server has ended the connection."));
     });
