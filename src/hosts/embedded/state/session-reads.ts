@@ -83,15 +83,18 @@ const ownMessages = query(
   `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 AND text <> ''
    ORDER BY id DESC LIMIT $2`,
 );
+/** The prompt is looked up for each reply: with a join, PostgreSQL may read those of every session for each. */
 const answeredRuns = query(
   { text: "text", prompt: "text" },
-  `SELECT reply.text AS text, prompt.text AS prompt
-   FROM embedded_message AS reply
-   JOIN embedded_message AS prompt
-     ON prompt.run_id = reply.run_id AND prompt.isolated = 1 AND prompt.role = 'user'
-   WHERE reply.${BY_KEY}
-     AND reply.isolated = 1 AND reply.role = 'assistant'
-   ORDER BY reply.id DESC LIMIT $2`,
+  `SELECT text, prompt
+   FROM (
+     SELECT id, text,
+       (SELECT text FROM embedded_message AS prompt
+        WHERE prompt.run_id = reply.run_id AND prompt.isolated = 1 AND prompt.role = 'user') AS prompt
+     FROM embedded_message AS reply
+     WHERE ${BY_KEY} AND isolated = 1 AND role = 'assistant'
+     ORDER BY id DESC LIMIT $2
+   ) AS turns WHERE prompt IS NOT NULL ORDER BY id DESC`,
 );
 const eventsAfter = query(
   TEXT_ROW,
