@@ -2,6 +2,12 @@
 import type { RunState } from "../core/run.ts";
 import type { OpenRun } from "./open-run.ts";
 
+/**
+ * A gateway that has had no answer of the store for so many milliseconds ends what no other one may do as well: another
+ * one may have its place soon.
+ */
+export const ANSWER_MARGIN_MS = 3_500;
+
 /** The keys that senders have delivered, by their routes. Each rejects with a `StoreError`. */
 export interface SenderKeys {
   read(): Promise<ReadonlyMap<string, string>>;
@@ -76,6 +82,14 @@ export interface HandedTurn {
   readonly attempt: number;
 }
 
+/** The gateway that a turn is handed to. */
+export interface HandedTo {
+  readonly place: number;
+  /** What it is told of the turn, as text. */
+  readonly request: string;
+  readonly startedAt: number;
+}
+
 /** What a gateway takes of the turns of all. */
 export interface TurnOffer {
   /** Equal where the version and the `hooks` block are. */
@@ -125,7 +139,8 @@ export interface SharedTurns {
   withdraw(): Promise<void>;
   /** Calls the listener when there may be something new. */
   onChange(listener: () => void): void;
-  hand(turn: HandedTurn, to: { readonly place: number; readonly request: string }): Promise<void>;
+  /** Records that the attempt begins, and gives its turn to a gateway, with one commit. */
+  hand(turn: HandedTurn, to: HandedTo): Promise<void>;
   /** Where a turn was handed to, and its outcome, once it has one; `undefined`: it was not handed out. */
   find(turn: HandedTurn): Promise<{ readonly place: number; readonly outcome: string | null } | undefined>;
   /** The gateway that has the turn is to end it. */

@@ -97,14 +97,15 @@ export class AgentAttempts {
     run: ActiveRun,
     { number, interrupted }: Omit<OpenAttempt, "startedAt">,
   ): Promise<FinalResult | CarriedOut> {
-    const { store, clock, events, measurements } = this.#context;
+    const { clock, events, measurements } = this.#context;
     const { runId } = run.stored;
     const { agentId } = run.spec;
     const startedAt = clock.now();
-    await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
-    await events.dispatched({ runId, kind: "agent", attempt: number });
-    const startMs = performance.now();
-    const outcome = await this.#turns.carryOut(run, { number, interrupted, startedAt });
+    let startMs = performance.now();
+    const outcome = await this.#turns.carryOut(run, { number, interrupted, startedAt }, async () => {
+      await events.dispatched({ runId, kind: "agent", attempt: number });
+      startMs = performance.now();
+    });
     const seconds = (performance.now() - startMs) / 1_000;
     measurements.attemptSeconds.observe(seconds, agentId, statusOf(outcome));
     return this.#goOn(run, outcome, { number, startedAt });

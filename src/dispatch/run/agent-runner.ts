@@ -1,5 +1,5 @@
 import { textRights } from "../../core/agent-rights.ts";
-import { HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
+import { type AgentSpec, HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { StepDone, StoredRun } from "../../storage/delivery-store.ts";
 import { reportSettled } from "../run-log.ts";
@@ -29,6 +29,7 @@ interface Settlement {
 /** The end of a run, and the steps that are recorded with it. */
 interface Ending extends Settlement {
   readonly heartbeatAt: number | undefined;
+  readonly summarized: StepDone | undefined;
   readonly delivered: StepDone | undefined;
 }
 
@@ -110,12 +111,17 @@ export class AgentRunner implements Runner {
     const result = await this.#attempts.resultOf(run);
     if ("kind" in result) return result;
     if (ending.aborted) return ENDED;
-    if (spec.mode !== "deliver") await this.#summarize(run, result);
+    let summarized = spec.mode === "deliver" ? undefined : await this.#summarize(run, result);
     const problem = heldFor(run, result);
+    // Of a failed run, the next process asks the agent again without it.
+    if (summarized && (takesTime(spec) || ending.aborted || problem !== undefined || result.status !== "ok")) {
+      await this.#record(runId, "summarized", summarized);
+      summarized = undefined;
+    }
     if (problem !== undefined) return this.#hold(run, problem);
     const delivery = await this.#deliver(run, result);
     let delivered = this.#deliveredStep(run, delivery);
-    // A callback may take its time: otherwise one commit has this step and the end of the run.
+    // Otherwise one commit has this step and the end of the run.
     if (delivered && (spec.callbackUrl !== undefined || ending.aborted)) {
       await this.#record(runId, "delivered", delivered);
       delivered = undefined;
@@ -132,14 +138,18 @@ export class AgentRunner implements Runner {
     if (isRetryLater(callback)) return this.#postpone(run, callback, heartbeatAt);
     const { state } = settlement;
     const reason = [settlement.reason, callback.reason ?? null].filter((part) => part !== null).join("; ") || null;
-    await this.#settle(run, { state, reason, heartbeatAt, delivered }, result);
+    await this.#settle(run, { state, reason, heartbeatAt, summarized, delivered }, result);
     // A notice may take its time, and the lane must not wait for it.
     void reportHealth(this.#context.outages, run, { result, state, outcome: delivery.outcome });
     return ENDED;
   }
 
-  async #summarize({ stored, spec, ending, checkOutgoing }: ActiveRun, result: FinalResult): Promise<void> {
-    if (stored.steps.includes("summarized")) return;
+  /** Posts the summary; gives what is to be recorded of it, unless it was before. */
+  async #summarize(
+    { stored, spec, ending, checkOutgoing }: ActiveRun,
+    result: FinalResult,
+  ): Promise<StepDone | undefined> {
+    if (stored.steps.includes("summarized")) return undefined;
     const { host, logger } = this.#context;
     const event = {
       sessionKey: host.sessions.mainSessionKey(spec.agentId),
@@ -155,7 +165,7 @@ export class AgentRunner implements Runner {
       if (isRetryable(error)) throw error;
       logger.error({ err: error, runId: stored.runId }, "the summary of a run could not be posted");
     }
-    await this.#record(stored.runId, "summarized");
+    return { at: this.#context.clock.now() };
   }
 
   /** A reply that may not leave waits for a person; nothing of the run comes after it. */
@@ -236,7 +246,7 @@ export class AgentRunner implements Runner {
 
   async #settle(
     { stored, mappingId }: ActiveRun,
-    { heartbeatAt, delivered, ...settlement }: Ending,
+    { heartbeatAt, summarized, delivered, ...settlement }: Ending,
     result: FinalResult,
   ): Promise<void> {
     const { store, clock } = this.#context;
@@ -245,6 +255,7 @@ export class AgentRunner implements Runner {
     // They go into one commit.
     await persist(this.#context, async () => {
       await Promise.all([
+        summarized && store.recordStep(runId, "summarized", summarized),
         delivered && store.recordStep(runId, "delivered", delivered),
         this.#rememberHeartbeat(runId, heartbeatAt),
         store.settle(runId, { ...settlement, at }),
@@ -269,6 +280,11 @@ export class AgentRunner implements Runner {
 function heldFor({ stored, checkOutgoing }: ActiveRun, { status, reply }: FinalResult): string | undefined {
   if (status !== "ok" || stored.steps.includes("released") || stored.steps.includes("delivered")) return undefined;
   return checkOutgoing(reply);
+}
+
+/** True when a reply or a callback comes between the end of the agent's turn and that of the run. */
+function takesTime({ delivery, callbackUrl }: AgentSpec): boolean {
+  return delivery !== undefined || callbackUrl !== undefined;
 }
 
 function isEnded({ state }: StoredRun): boolean {

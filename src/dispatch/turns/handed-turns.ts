@@ -34,16 +34,20 @@ export class HandedTurns {
     return count;
   }
 
-  /** Hands a turn to a gateway. */
+  /** Begins an attempt by handing its turn to a gateway. */
   carryOut(
     context: DispatchContext,
     run: ActiveRun,
-    { number, interrupted, startedAt, place }: OpenAttempt & { readonly place: number },
+    { number, interrupted, startedAt, place, begun }: OpenAttempt & { place: number; begun: () => Promise<void> },
   ): Promise<TurnEnd> {
     const turn = { runId: run.stored.runId, attempt: number };
     const request: TurnRequest = { mappingId: run.mappingId, interrupted, startedAt };
-    const hand = (): Promise<void> => this.#shared.hand(turn, { place, request: JSON.stringify(request) });
-    return this.#wait(context, run, { turn, place, begin: () => persist(context, hand) });
+    const to = { place, request: JSON.stringify(request), startedAt };
+    const begin = async (): Promise<void> => {
+      await persist(context, () => this.#shared.hand(turn, to));
+      await begun();
+    };
+    return this.#wait(context, run, { turn, place, begin });
   }
 
   /** Waits for a turn that the gateway which led before has handed to one. */

@@ -1,19 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SharedTurns, TurnOffer, TurnPlace, TurnsSeen } from "../../storage/shared-store.ts";
+import {
+  ANSWER_MARGIN_MS,
+  type SharedTurns,
+  type TurnOffer,
+  type TurnPlace,
+  type TurnsSeen,
+} from "../../storage/shared-store.ts";
 import type { ActiveRun, DispatchContext } from "../context.ts";
 import { type OpenAttempt, runAttempt } from "../run/attempt-turn.ts";
 import type { NotBegun } from "../run/agent-turn.ts";
 import { HandedTurns } from "./handed-turns.ts";
 import { TakenTurns } from "./taken-turns.ts";
-import type { TurnEnd, Turns } from "./turns.ts";
+import { recordBegin, type TurnEnd, type Turns } from "./turns.ts";
 
 /** How often a gateway looks while turns are on their way, and while none is. */
 const LOOK_MS = 250;
 const IDLE_LOOK_MS = 1_000;
 /** After a look during which something came: turns that come and end together are seen together. */
 const LATE_LOOK_MS = 10;
-/** Without an answer for so long, another gateway may have the runs. Less than the server waits for this one. */
-const MARGIN_MS = 3_500;
 const REFRESH_MS = 1_000;
 const CUT_OFF = "its gateway was cut off from the database";
 const STOPPED = "its gateway stopped";
@@ -104,13 +108,15 @@ export class TurnExchange implements Turns {
     clearInterval(this.#timer);
   }
 
-  async carryOut(run: ActiveRun, attempt: OpenAttempt): Promise<TurnEnd> {
+  async carryOut(run: ActiveRun, attempt: OpenAttempt, begun: () => Promise<void>): Promise<TurnEnd> {
+    const context = this.#context!;
     const chosen = this.#choose(run);
-    if ("notBegun" in chosen) return chosen;
-    const { place } = chosen;
-    return place === undefined
-      ? this.#carryOutHere(run, attempt)
-      : this.#handed.carryOut(this.#context!, run, { ...attempt, place });
+    if ("place" in chosen && chosen.place !== undefined) {
+      return this.#handed.carryOut(context, run, { ...attempt, place: chosen.place, begun });
+    }
+    await recordBegin(context, run, attempt);
+    await begun();
+    return "notBegun" in chosen ? chosen : this.#carryOutHere(run, attempt);
   }
 
   resume(run: ActiveRun, attempt: number): Promise<TurnEnd | undefined> {
@@ -185,7 +191,7 @@ export class TurnExchange implements Turns {
 
   #tick(): void {
     const now = performance.now();
-    if (now - this.#seenMs > MARGIN_MS) this.#cutOff();
+    if (now - this.#seenMs > ANSWER_MARGIN_MS) this.#cutOff();
     else this.#isCutOff = false;
     const isBusy = this.#handed.count + this.#taken.count > 0;
     if (isBusy || now - this.#askedMs >= IDLE_LOOK_MS) void this.#look();
@@ -210,7 +216,7 @@ export class TurnExchange implements Turns {
     const offer = this.#options.offer();
     const askedMs = performance.now();
     if (offer === undefined || this.#context === undefined) return;
-    if (this.#isLooking && askedMs - this.#askedMs < MARGIN_MS) {
+    if (this.#isLooking && askedMs - this.#askedMs < ANSWER_MARGIN_MS) {
       this.#isLate = true;
       return;
     }
@@ -220,7 +226,7 @@ export class TurnExchange implements Turns {
     const isLatest = (): boolean => this.#askedMs === askedMs;
     try {
       const seen = await this.#options.shared.look(this.#isStopping ? { ...offer, turns: 0 } : offer);
-      if (isLatest() && performance.now() - askedMs < MARGIN_MS) this.#see(seen, askedMs);
+      if (isLatest() && performance.now() - askedMs < ANSWER_MARGIN_MS) this.#see(seen, askedMs);
     } catch (error) {
       // The next look asks again, and the margin runs on.
       this.#failure = error;

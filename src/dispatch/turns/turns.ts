@@ -2,6 +2,7 @@
 import type { HandedTurn } from "../../storage/shared-store.ts";
 import type { ActiveRun, DispatchContext } from "../context.ts";
 import { type AttemptOutcome, type OpenAttempt, runAttempt } from "../run/attempt-turn.ts";
+import { persist } from "../run/retry.ts";
 
 /** The turn has no outcome: the gateway that carried it out is gone, or was cut off. It may have taken effect. */
 export interface LostTurn {
@@ -19,8 +20,11 @@ export interface TurnRequest extends Omit<OpenAttempt, "number"> {
 export type LeftOutcome = LostTurn | (AttemptOutcome & { readonly extracted?: string | undefined });
 
 export interface Turns {
-  /** Rejects where this gateway leaves the turn to the one that goes on with the runs. */
-  carryOut(run: ActiveRun, attempt: OpenAttempt): Promise<TurnEnd>;
+  /**
+   * Records that the attempt begins, calls `begun`, and carries the turn out. Rejects where this gateway leaves it to the
+   * one that goes on with the runs.
+   */
+  carryOut(run: ActiveRun, attempt: OpenAttempt, begun: () => Promise<void>): Promise<TurnEnd>;
   /** A turn that was under way when this gateway began to lead; `undefined`: it ended with the gateway before. */
   resume(run: ActiveRun, attempt: number): Promise<TurnEnd | undefined>;
   /** True: another gateway has the channel. */
@@ -30,10 +34,23 @@ export interface Turns {
 /** Where no other gateway is. */
 export function ownTurns(context: DispatchContext): Turns {
   return {
-    carryOut: (run, attempt) => runAttempt(context, run, attempt),
+    async carryOut(run, attempt, begun) {
+      await recordBegin(context, run, attempt);
+      await begun();
+      return runAttempt(context, run, attempt);
+    },
     resume: async () => undefined,
     hasChannelElsewhere: () => false,
   };
+}
+
+/** Records that an attempt begins. */
+export function recordBegin(
+  context: DispatchContext,
+  { stored: { runId } }: ActiveRun,
+  { number, startedAt }: OpenAttempt,
+): Promise<void> {
+  return persist(context, () => context.store.beginAttempt(runId, { number, startedAt }));
 }
 
 /** Names a turn in a map. */

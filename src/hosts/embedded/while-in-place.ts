@@ -1,8 +1,7 @@
+import { ANSWER_MARGIN_MS } from "../../storage/shared-store.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 
 const CONFIRM_MS = 1_000;
-/** Without an answer for so long, another gateway may have the place. Less than the server of the database waits. */
-const MARGIN_MS = 3_500;
 
 /**
  * Carries out work that no other gateway may carry out as well: it begins only when this one has its place, and is
@@ -22,7 +21,7 @@ export async function whileInPlace<Result>(
   let confirmedMs = performance.now();
   const timer = setInterval(() => {
     const askedMs = performance.now();
-    if (askedMs - confirmedMs > MARGIN_MS) end();
+    if (askedMs - confirmedMs > ANSWER_MARGIN_MS) end();
     sessions.confirmPlace().then(
       () => (confirmedMs = Math.max(confirmedMs, askedMs)),
       // It is asked again, and the margin runs on.

@@ -3,21 +3,20 @@ import type { Logger } from "../../core/host.ts";
 import type { CommitMeasurements } from "../../core/measurements.ts";
 import { RUN_STEPS, type RunStep } from "../../core/run.ts";
 import type { StatsPage, StatsQuery } from "../delivery-stats.ts";
-import {
-  type AttemptEnd,
-  type Backlog,
-  type DeliveryPage,
-  type DeliveryQuery,
-  type DeliveryState,
-  type DeliveryStore,
-  type PruneLimits,
-  type PruneOutcome,
-  type RemoveOutcome,
-  type Replayable,
-  type Settled,
-  type StepDone,
-  StoreError,
-  type StoredRun,
+import type {
+  AttemptEnd,
+  Backlog,
+  DeliveryPage,
+  DeliveryQuery,
+  DeliveryState,
+  DeliveryStore,
+  PruneLimits,
+  PruneOutcome,
+  RemoveOutcome,
+  Replayable,
+  Settled,
+  StepDone,
+  StoredRun,
 } from "../delivery-store.ts";
 import type { OpenRun } from "../open-run.ts";
 import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
@@ -25,6 +24,7 @@ import { codeOfReplyOutcome, codeOfSettled } from "../sqlite/codes.ts";
 import { type DeliveryKey, newTag, parseDeliveryId, parseRunId, type RunKey } from "../sqlite/public-id.ts";
 import { FreshRuns } from "../sqlite/readers/fresh-runs.ts";
 import { PostgresDatabase } from "./engine/database.ts";
+import { notFound } from "./engine/errors.ts";
 import type { OwnerOptions } from "./engine/owner-connection.ts";
 import type { Session } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
@@ -283,8 +283,4 @@ function runKey(id: string): RunKey {
   const key = parseRunId(id);
   if (key === undefined) throw notFound(id);
   return key;
-}
-
-function notFound(id: string): StoreError {
-  return new StoreError("NOT_FOUND", `There is no ${id} of which this can be recorded.`);
 }

@@ -1,10 +1,14 @@
-import type { HandedTurn, SharedTurns, TurnOffer, TurnPlace, TurnsSeen } from "../shared-store.ts";
+import type { HandedTo, HandedTurn, SharedTurns, TakenTurn, TurnOffer, TurnPlace, TurnsSeen } from "../shared-store.ts";
+import type { RowOf, RowShape } from "../sqlite/engine/row-query.ts";
 import { parseRunId, runId, type RunKey } from "../sqlite/public-id.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
+import { notFound } from "./engine/errors.ts";
 import { LOCK_CLASS, ofLock } from "./engine/owner-connection.ts";
 import { command, type Session, statement } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
 import { CHANNEL } from "./operations/arrivals.ts";
+import { columnsOf } from "./operations/insert.ts";
+import { beginAttempt } from "./operations/runs.ts";
 
 /** The gateways that take turns listen there; the payload is the number of a place. */
 const TURNS_CHANNEL = "reveille_turns";
@@ -21,25 +25,39 @@ const forgetPlaces = command(`DELETE FROM reveille.places WHERE NOT ${IS_HELD}`)
 const leavePlace = command(`
   WITH gone AS (DELETE FROM reveille.places WHERE number = $1 RETURNING number)
   SELECT pg_advisory_unlock(${LOCK_CLASS}, number) FROM gone`);
-const readPlaces = statement(
-  { number: "integer", offer: "text" },
-  `SELECT number, offer FROM reveille.places WHERE ${IS_HELD} ORDER BY number`,
+const SEEN_ROW = {
+  number: "integer?",
+  offer: "text?",
+  run: "integer?",
+  tag: "text?",
+  attempt: "integer?",
+  request: "text?",
+  ends: "integer?",
+} as const satisfies RowShape;
+type SeenRow = RowOf<typeof SEEN_ROW>;
+/**
+ * The places that are held, the turns of one of them, and the turns with an outcome, in one message. Locks are read as
+ * they are, and all else as it was before: a place that is held was held when its turns were read.
+ */
+const readAll = statement(
+  SEEN_ROW,
+  `SELECT number, offer, NULL::bigint AS run, NULL AS tag, NULL::int AS attempt, NULL AS request, NULL::int AS ends
+   FROM reveille.places WHERE ${IS_HELD}
+   UNION ALL
+   SELECT NULL, NULL, run, tag, attempt, CASE WHEN outcome IS NULL THEN request END, ends::int
+   FROM reveille.turns WHERE outcome IS NOT NULL OR place = $1
+   ORDER BY number`,
 );
-const TURN_ROW = { run: "integer", tag: "text", attempt: "integer" } as const;
-const readTaken = statement(
-  { ...TURN_ROW, request: "text", ends: "integer" },
-  "SELECT run, tag, attempt, request, ends::int AS ends FROM reveille.turns WHERE place = $1 AND outcome IS NULL",
-);
-const readEnded = statement(TURN_ROW, "SELECT run, tag, attempt FROM reveille.turns WHERE outcome IS NOT NULL");
 const readTurn = statement(
   { place: "integer", outcome: "text?" },
   "SELECT place, outcome FROM reveille.turns WHERE run = $1 AND attempt = $2",
 );
-const insertTurn = command(`
+const insertTurns = command(`
   WITH handed AS (
-    INSERT INTO reveille.turns (run, tag, attempt, place, request) VALUES ($1, $2, $3, $4, $5)
+    INSERT INTO reveille.turns (run, tag, attempt, place, request)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::text[])
     ON CONFLICT (run, attempt) DO UPDATE SET place = excluded.place, request = excluded.request, ends = false, outcome = NULL)
-  SELECT pg_notify('${TURNS_CHANNEL}', $4::int::text)`);
+  SELECT pg_notify('${TURNS_CHANNEL}', place::text) FROM unnest($4::int[]) AS place`);
 const endTurn = command(`
   WITH ended AS (UPDATE reveille.turns SET ends = true WHERE run = $1 AND attempt = $2 RETURNING place)
   SELECT pg_notify('${TURNS_CHANNEL}', place::text) FROM ended`);
@@ -61,6 +79,25 @@ const carryOut: WriteOperation<Step, unknown> = {
     const results: unknown[] = [];
     for (const step of steps) results.push(await step(session));
     return results;
+  },
+};
+
+/** A turn, and the gateway that it is handed to. */
+interface Handing extends HandedTo {
+  readonly key: RunKey;
+  readonly attempt: number;
+}
+
+/** With one commit an attempt begins and is at the gateway that carries it out. */
+const hand: WriteOperation<Handing, boolean> = {
+  keysOf: ({ key }) => [key.run],
+  async run(session, items) {
+    const changes = items.map(({ key, attempt, startedAt }) => ({ key, values: [attempt, startedAt] }));
+    const begun = await beginAttempt.run(session, changes);
+    const handed = items.filter((_, index) => begun[index]);
+    const rows = handed.map(({ key, attempt, place, request }) => [key.run, key.tag, attempt, place, request]);
+    if (rows.length > 0) await session.run(insertTurns, ...columnsOf(rows));
+    return begun;
   },
 };
 
@@ -90,21 +127,15 @@ export class PostgresTurns implements SharedTurns {
     const own = await (this.#offering ??= this.#offer(JSON.stringify(offer)).finally(
       () => (this.#offering = undefined),
     ));
-    const seen = await this.#database.read(async (session) => {
-      const taken = await session.rows(readTaken, own);
-      const ended = await session.rows(readEnded);
-      // Last: a place that is held now was held when its turns were read.
-      return { taken, ended, places: await session.rows(readPlaces) };
-    });
-    const isHeld = seen.places.some(({ number }) => number === own);
+    const rows = await this.#database.read((session) => session.rows(readAll, own));
+    const places = rows.flatMap(placeOf);
+    const isHeld = places.some(({ number }) => number === own);
     if (!isHeld) this.#place = undefined;
     return {
       own: isHeld ? own : undefined,
-      places: seen.places.flatMap(placeOf),
-      taken: isHeld
-        ? seen.taken.map(({ request, ends, ...row }) => ({ ...turnOf(row), request, ends: ends === 1 }))
-        : [],
-      ended: seen.ended.map(turnOf),
+      places,
+      taken: isHeld ? rows.flatMap(takenOf) : [],
+      ended: rows.flatMap(endedOf),
     };
   }
 
@@ -114,12 +145,9 @@ export class PostgresTurns implements SharedTurns {
     if (place !== undefined) await this.#write((session) => session.run(leavePlace, place));
   }
 
-  async hand(
-    turn: HandedTurn,
-    { place, request }: { readonly place: number; readonly request: string },
-  ): Promise<void> {
-    const { run, tag } = keyOf(turn);
-    await this.#write((session) => session.run(insertTurn, run, tag, turn.attempt, place, request));
+  async hand(turn: HandedTurn, to: HandedTo): Promise<void> {
+    const isHanded = await this.#database.write(hand, { key: keyOf(turn), attempt: turn.attempt, ...to });
+    if (!isHanded) throw notFound(turn.runId);
   }
 
   find(turn: HandedTurn): Promise<{ readonly place: number; readonly outcome: string | null } | undefined> {
@@ -166,14 +194,24 @@ function keyOf({ runId: id }: HandedTurn): RunKey {
   return parseRunId(id)!;
 }
 
-function turnOf({ run, tag, attempt }: { run: number; tag: string; attempt: number }): HandedTurn {
+/** Turns without an outcome alone have a request. */
+function takenOf({ run, tag, attempt, request, ends }: SeenRow): TakenTurn[] {
+  return run === null || request === null ? [] : [{ ...turnOf(run, tag!, attempt!), request, ends: ends === 1 }];
+}
+
+function endedOf({ run, tag, attempt, request }: SeenRow): HandedTurn[] {
+  return run === null || request !== null ? [] : [turnOf(run, tag!, attempt!)];
+}
+
+function turnOf(run: number, tag: string, attempt: number): HandedTurn {
   return { runId: runId(run, tag), attempt };
 }
 
 /** What a later version may have written is no place for this one. */
-function placeOf({ number, offer }: { number: number; offer: string }): TurnPlace[] {
+function placeOf({ number, offer }: SeenRow): TurnPlace[] {
+  if (number === null) return [];
   try {
-    const { alike, agents, channels, turns } = JSON.parse(offer) as Partial<TurnOffer>;
+    const { alike, agents, channels, turns } = JSON.parse(offer!) as Partial<TurnOffer>;
     const hasLists = Array.isArray(agents) && Array.isArray(channels);
     if (typeof alike !== "string" || !hasLists || !Number.isSafeInteger(turns)) return [];
     return [{ number, offer: { alike, agents, channels, turns: turns! } }];

@@ -1,20 +1,20 @@
 /** The places of gateways that take turns, on a real server. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
-import type { SharedTurns, TurnOffer } from "../../../src/storage/shared-store.ts";
-import { runId } from "../../../src/storage/sqlite/public-id.ts";
+import type { HandedTurn, SharedTurns, TurnOffer } from "../../../src/storage/shared-store.ts";
+import { newDelivery } from "../../conformance/store/new-delivery.ts";
 import { createDatabase, type TestDatabase } from "../../fixtures/postgres/database.ts";
 import { runSql } from "../../fixtures/postgres/run-sql.ts";
 
 const POLL = { timeout: 15_000 };
 const OFFER: TurnOffer = { alike: "1", agents: ["main"], channels: ["console"], turns: 4 };
-const TURN = { runId: runId(1, "0123456789abcdef"), attempt: 1 };
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 let database: TestDatabase;
 let stores: PostgresDeliveryStore[];
 let first: SharedTurns;
 let second: SharedTurns;
+let turn: HandedTurn;
 
 beforeEach(async () => {
   database = await createDatabase();
@@ -22,6 +22,9 @@ beforeEach(async () => {
   stores = [await open(), await open()];
   first = stores[0]!.shared.turns;
   second = stores[1]!.shared.turns;
+  const outcome = await stores[0]!.accept(newDelivery());
+  if (outcome.kind !== "accepted") throw new Error(`The call is ${outcome.kind}.`);
+  turn = { runId: outcome.runIds[0]!, attempt: 1 };
 });
 afterEach(async () => {
   for (const store of stores) await store.close();
@@ -48,38 +51,38 @@ it("a turn travels to the place that it is handed to, and its outcome back; each
   second.onChange(() => heard.push("second"));
   await placeOf(first);
   const place = await placeOf(second);
-  await first.hand(TURN, { place, request: "now" });
+  await first.hand(turn, { place, request: "now", startedAt: 1_000 });
   await expect.poll(() => heard, POLL).toEqual(["second"]);
   expect((await first.look(OFFER)).taken).toEqual([]);
-  expect((await second.look(OFFER)).taken).toEqual([{ ...TURN, request: "now", ends: false }]);
-  await first.end(TURN);
+  expect((await second.look(OFFER)).taken).toEqual([{ ...turn, request: "now", ends: false }]);
+  await first.end(turn);
   await expect.poll(() => heard, POLL).toEqual(["second", "second"]);
-  expect((await second.look(OFFER)).taken).toEqual([{ ...TURN, request: "now", ends: true }]);
-  await second.leave(TURN, "done\0");
+  expect((await second.look(OFFER)).taken).toEqual([{ ...turn, request: "now", ends: true }]);
+  await second.leave(turn, "done\0");
   await expect.poll(() => heard, POLL).toContain("first");
-  expect((await first.look(OFFER)).ended).toEqual([TURN]);
-  expect(await first.find(TURN)).toEqual({ place, outcome: "done\ufffd" });
+  expect((await first.look(OFFER)).ended).toEqual([turn]);
+  expect(await first.find(turn)).toEqual({ place, outcome: "done\ufffd" });
   expect((await second.look(OFFER)).taken).toEqual([]);
 });
 
 it("a place that is given up is gone, and an outcome of a turn there is not taken any more", async () => {
   await placeOf(first);
   const place = await placeOf(second);
-  await first.hand(TURN, { place, request: "now" });
+  await first.hand(turn, { place, request: "now", startedAt: 1_000 });
   await second.withdraw();
   expect(await offersSeenBy(first)).toHaveLength(1);
-  await second.leave(TURN, "late");
+  await second.leave(turn, "late");
   const next = await placeOf(second);
   expect(next).not.toBe(place);
-  await second.leave(TURN, "later");
-  expect(await first.find(TURN)).toEqual({ place, outcome: null });
+  await second.leave(turn, "later");
+  expect(await first.find(turn)).toEqual({ place, outcome: null });
   expect(await offersSeenBy(first)).toHaveLength(2);
 });
 
 it("a place goes with its connection, and the gateway that has lost it is told so", async () => {
   await placeOf(first);
   const place = await placeOf(second);
-  await first.hand(TURN, { place, request: "now" });
+  await first.hand(turn, { place, request: "now", startedAt: 1_000 });
   await runSql(
     database.url,
     `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = ${place}`,

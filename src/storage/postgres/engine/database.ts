@@ -1,17 +1,12 @@
 import type { Pool } from "pg";
 import { StoreError } from "../../delivery-store.ts";
+import { ANSWER_MARGIN_MS } from "../../shared-store.ts";
 import { reading } from "../readers/read-session.ts";
 import { openPool } from "./connect.ts";
-import { newInstance, type OwnerOptions, SESSION_TIMEOUT_MS } from "./owner-connection.ts";
+import { newInstance, type OwnerOptions } from "./owner-connection.ts";
 import type { Session } from "./statement.ts";
 import type { WriteOperation } from "./write-group.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
-
-/**
- * What begins only after a longer wait, such as that of a process that was frozen, does not begin: the server may have
- * ended the session meanwhile, and another gateway may do it. Less than the time after which the server does so.
- */
-const MAX_WAIT_MS = SESSION_TIMEOUT_MS - 1_000;
 
 const nothing: WriteOperation<undefined, undefined> = { keysOf: () => [], run: async (_, items) => [...items] };
 
@@ -58,11 +53,14 @@ export class PostgresDatabase {
     await this.timely(() => this.write(nothing, undefined));
   }
 
-  /** Carries out a write after which something begins that no other gateway must begin as well. */
+  /**
+   * Carries out a write after which something begins that no other gateway must begin as well. It does not begin after a
+   * long wait, such as that of a process that was frozen: the server may have ended the session meanwhile.
+   */
   async timely(write: () => Promise<unknown>): Promise<void> {
     const askedAt = performance.now();
     await write();
-    if (performance.now() - askedAt > MAX_WAIT_MS) {
+    if (performance.now() - askedAt > ANSWER_MARGIN_MS) {
       throw new StoreError("UNAVAILABLE", "The answer took so long that another gateway may carry out the runs.");
     }
   }

@@ -35,3 +35,7 @@ export function asStoreError(error: unknown): Error {
   if (error instanceof StoreError || error instanceof RangeError) return error;
   return new StoreError("UNAVAILABLE", `PostgreSQL: ${reasonLine(error)}`, { cause: error });
 }
+
+export function notFound(id: string): StoreError {
+  return new StoreError("NOT_FOUND", `There is no ${id} of which this can be recorded.`);
+}

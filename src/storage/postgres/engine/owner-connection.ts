@@ -6,6 +6,7 @@ import { checkServer } from "./check-server.ts";
 import { connect } from "./connect.ts";
 import { isSessionEnd } from "./errors.ts";
 import { CHANNEL } from "../operations/arrivals.ts";
+import { ANSWER_MARGIN_MS } from "../../shared-store.ts";
 import { Session, statement, command } from "./statement.ts";
 import type { WriteOperation } from "./write-group.ts";
 
@@ -23,7 +24,7 @@ export function ofLock(number: string): string {
  * The server ends a session that is silent for so long, and its locks with it: another gateway need not wait longer
  * for one whose machine has gone.
  */
-export const SESSION_TIMEOUT_MS = 4_500;
+const SESSION_TIMEOUT_MS = ANSWER_MARGIN_MS + 1_000;
 /**
  * Every write finds its rows by an index. The server keeps the plans that it makes while the tables are small: with
  * others, writes cost a hundred times more at 40,000 stored deliveries, until the tables are analyzed.
@@ -103,7 +104,6 @@ async function beginToLead(session: Session, instance: string): Promise<void> {
 const endHolder = command(`
   SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ${ofLock("0")}`);
 const transactionStatus = statement({ status: "text?" }, "SELECT pg_xact_status($1::text::xid8) AS status");
-const beginning = statement({ id: "text" }, "SELECT pg_current_xact_id()::text AS id");
 const nothing = command("SELECT");
 
 /** The one connection of a gateway that writes: a lock of the database that it holds, it holds as long as it is open. */
@@ -150,10 +150,9 @@ export class OwnerConnection {
   }
 
   async transaction(work: (session: Session) => Promise<void>): Promise<void> {
-    await this.#session.script("BEGIN");
     let id: string | undefined;
     try {
-      id = (await this.#session.first(beginning))!.id;
+      id = await this.#session.begin();
       await work(this.#session);
     } catch (error) {
       await this.#session.script("ROLLBACK").catch(() => {});

@@ -4,13 +4,12 @@ import type { AgentRunRequest, AgentRunResult } from "../../../../src/core/host.
 import type { DispatchContext } from "../../../../src/dispatch/context.ts";
 import { TurnExchange } from "../../../../src/dispatch/turns/turn-exchange.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
-import type { TurnOffer } from "../../../../src/storage/shared-store.ts";
+import { ANSWER_MARGIN_MS, type TurnOffer } from "../../../../src/storage/shared-store.ts";
 import { agentSpec } from "../dispatch-bench.ts";
 import { RunnerBench } from "../runner-bench.ts";
 import { TurnTable } from "./turn-table.ts";
 
 const OFFER: TurnOffer = { alike: "1", agents: ["main"], channels: [], turns: 2 };
-const MARGIN_MS = 3_500;
 
 /** The gateway with the runs is the bench; the others take turns, and are no more than their offers. */
 describe("a gateway that shares turns with others", () => {
@@ -21,9 +20,11 @@ describe("a gateway that shares turns with others", () => {
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] });
-    table = new TurnTable();
-    own = OFFER;
     bench = new RunnerBench();
+    table = new TurnTable(({ runId, attempt: number }, startedAt) =>
+      bench.store.beginAttempt(runId, { number, startedAt }),
+    );
+    own = OFFER;
     bench.turnsOf = exchangeOf;
     await bench.restart();
   });
@@ -217,7 +218,7 @@ describe("a gateway that shares turns with others", () => {
     const carriedOut = bench.carryOut(runId);
     await seen();
     table.isSilent = true;
-    await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
+    await vi.advanceTimersByTimeAsync(ANSWER_MARGIN_MS + 1_500);
     await carriedOut;
     expect(await attemptsOf(runId)).toEqual(["interrupted"]);
     expect(bench.logged).toContain("no turn is taken from other gateways: the database does not answer");
@@ -240,7 +241,7 @@ describe("a gateway that shares turns with others", () => {
 
     it("begins no turn that waited for room when it was cut off", async () => {
       table.isSilent = true;
-      await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
+      await vi.advanceTimersByTimeAsync(ANSWER_MARGIN_MS + 1_500);
       await Promise.all(carriedOut);
       const statuses = await Promise.all(runIds.map(attemptsOf));
       expect(statuses).toEqual([["interrupted"], ["interrupted"], ["aborted"]]);
@@ -262,7 +263,7 @@ describe("a gateway that shares turns with others", () => {
     void bench.carryOutAlone(runId).catch(() => {});
     await seen();
     table.isSilent = true;
-    await vi.advanceTimersByTimeAsync(MARGIN_MS + 1_500);
+    await vi.advanceTimersByTimeAsync(ANSWER_MARGIN_MS + 1_500);
     await seen();
     expect(await attemptsOf(runId)).toEqual(["running"]);
   });
@@ -279,7 +280,7 @@ describe("a gateway that shares turns with others", () => {
       const runId = await bench.accept();
       await bench.store.beginAttempt(runId, { number: 1, startedAt: Date.now() });
       const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: Date.now() });
-      await table.view().hand({ runId, attempt: 1 }, { place: 1, request });
+      await table.view().hand({ runId, attempt: 1 }, { place: 1, request, startedAt: 0 });
       const { place } = { place: [...table.places.keys()][0]! };
       table.rows[0] = { ...table.rows[0]!, place };
       await seen();
@@ -297,7 +298,9 @@ describe("a gateway that shares turns with others", () => {
       const taken = await bench.accept(spec);
       await bench.store.beginAttempt(taken, { number: 1, startedAt: Date.now() });
       const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: Date.now() });
-      await table.view().hand({ runId: taken, attempt: 1 }, { place: [...table.places.keys()][0]!, request });
+      await table
+        .view()
+        .hand({ runId: taken, attempt: 1 }, { place: [...table.places.keys()][0]!, request, startedAt: 0 });
       await expect.poll(() => table.rows[0]?.outcome).toContain("All done.");
       const outcome = JSON.parse(table.rows[0]!.outcome!) as { readonly extracted: string };
       expect(JSON.parse(outcome.extracted)).toEqual({ title: "it breaks" });
@@ -319,7 +322,7 @@ describe("a gateway that shares turns with others", () => {
       const runId = await bench.accept();
       vi.spyOn(bench.store, "loadRun").mockRejectedValueOnce(new StoreError("NOT_FOUND", "It is gone."));
       const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: Date.now() });
-      await table.view().hand({ runId, attempt: 1 }, { place: [...table.places.keys()][0]!, request });
+      await table.view().hand({ runId, attempt: 1 }, { place: [...table.places.keys()][0]!, request, startedAt: 0 });
       await expect.poll(() => table.rows[0]?.outcome).toContain("It is gone.");
     });
 
@@ -335,7 +338,7 @@ describe("a gateway that shares turns with others", () => {
           });
         });
       const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: Date.now() });
-      await table.view().hand({ runId, attempt: 1 }, { place: [...table.places.keys()][0]!, request });
+      await table.view().hand({ runId, attempt: 1 }, { place: [...table.places.keys()][0]!, request, startedAt: 0 });
       await seen();
       await expect.poll(() => bench.host.runs).toHaveLength(1);
       table.forget(runId);

@@ -13,7 +13,13 @@ export class TurnTable {
   /** While it is set, no gateway gets an answer. */
   isSilent = false;
   #numbers = 0;
+  /** Records in the store of the runs that an attempt begins. */
+  readonly #begin: (turn: HandedTurn, startedAt: number) => Promise<void>;
   readonly #listeners = new Set<() => void>();
+
+  constructor(begin: (turn: HandedTurn, startedAt: number) => Promise<void>) {
+    this.#begin = begin;
+  }
 
   row({ runId, attempt }: HandedTurn): Row | undefined {
     return this.rows.find((row) => row.runId === runId && row.attempt === attempt);
@@ -41,6 +47,7 @@ export class TurnTable {
       },
       withdraw: async () => void this.places.delete(place),
       hand: async (turn, to) => {
+        await this.#begin(turn, to.startedAt);
         this.rows.push({ ...turn, ...to, ends: false, outcome: null });
         this.changed();
       },
