@@ -46,26 +46,6 @@ describe("an agent run", () => {
     expect(bench.notices).toEqual([]);
   });
 
-  it("is ended in the commit that records its reply and its heartbeat", async () => {
-    const { store } = bench;
-    const writes: string[] = [];
-    const open = new Set<string>();
-    const watch = async (name: string, write: Promise<void>): Promise<void> => {
-      open.add(name);
-      await write;
-      open.delete(name);
-    };
-    const [recordStep, settle] = [store.recordStep.bind(store), store.settle.bind(store)];
-    vi.spyOn(store, "recordStep").mockImplementation((id, step, done) => watch(step, recordStep(id, step, done)));
-    vi.spyOn(store, "settle").mockImplementation((id, settled) => {
-      writes.push(...open, "settled");
-      return settle(id, settled);
-    });
-    const runId = await bench.run();
-    expect(writes).toEqual(["delivered", "heartbeat", "settled"]);
-    expect(await bench.detail(runId)).toMatchObject({ state: "done", delivery: "sent" });
-  });
-
   it("spec 6: with wakeMode next-heartbeat no heartbeat is triggered, and without deliver nothing is sent", async () => {
     const runId = await bench.run({ wakeMode: "next-heartbeat", delivery: undefined });
     expect(bench.host.heartbeats).toEqual([]);
