@@ -52,11 +52,13 @@ const readTurn = statement(
   { place: "integer", outcome: "text?" },
   "SELECT place, outcome FROM reveille.turns WHERE run = $1 AND attempt = $2",
 );
+/** One that is handed over again, since the answer was lost, may have its outcome by now. */
 const insertTurns = command(`
   WITH handed AS (
-    INSERT INTO reveille.turns (run, tag, attempt, place, request)
+    INSERT INTO reveille.turns AS t (run, tag, attempt, place, request)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::text[])
-    ON CONFLICT (run, attempt) DO UPDATE SET place = excluded.place, request = excluded.request, ends = false, outcome = NULL)
+    ON CONFLICT (run, attempt) DO UPDATE SET place = excluded.place, request = excluded.request, ends = false,
+      outcome = CASE WHEN t.place = excluded.place THEN t.outcome END)
   SELECT pg_notify('${TURNS_CHANNEL}', place::text) FROM unnest($4::int[]) AS place`);
 const endTurn = command(`
   WITH ended AS (UPDATE reveille.turns SET ends = true WHERE run = $1 AND attempt = $2 RETURNING place)

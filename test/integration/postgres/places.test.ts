@@ -65,6 +65,16 @@ it("a turn travels to the place that it is handed to, and its outcome back; each
   expect((await second.look(OFFER)).taken).toEqual([]);
 });
 
+it("a turn that is handed over twice keeps its outcome, unless it goes to another place", async () => {
+  const place = await placeOf(second);
+  await first.hand(turn, { place, request: "now", startedAt: 1_000 });
+  await second.leave(turn, "done");
+  await first.hand(turn, { place, request: "now", startedAt: 1_000 });
+  expect(await first.find(turn)).toEqual({ place, outcome: "done" });
+  await first.hand(turn, { place: await placeOf(first), request: "now", startedAt: 1_000 });
+  expect(await first.find(turn)).toMatchObject({ outcome: null });
+});
+
 it("a place that is given up is gone, and an outcome of a turn there is not taken any more", async () => {
   await placeOf(first);
   const place = await placeOf(second);
