@@ -1,5 +1,5 @@
 /** Events that runs of this gateway caused, and the mark by which it knows them again. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { type Level, LEVELS } from "./level.ts";
 
 /** An event's place behind the event that began it all. */
@@ -25,7 +25,7 @@ const MAX_MARKS = 100;
  * Writes the mark of what a run leaves: letters, digits, dots, `-` and `_` alone, so that no format has to escape it.
  * The gateway's key signs it, and so no one else can make one; whoever copies one only joins the chain.
  */
-export function writeMark(key: Uint8Array, { id, depth, level }: ChainMark): string {
+export function writeMark(key: KeyObject, { id, depth, level }: ChainMark): string {
   const content = `${id}.${depth}.${LEVELS.indexOf(level)}`;
   return `${CHAIN_HEADER}.${content}.${macOf(key, content)}`;
 }
@@ -36,7 +36,7 @@ export function markComment(mark: string): string {
 }
 
 /** The deepest mark of this gateway in a text; with those of other gateways and forged ones nothing is done. */
-export function readMark(key: Uint8Array, text: string): ChainMark | undefined {
+export function readMark(key: KeyObject, text: string): ChainMark | undefined {
   let deepest: ChainMark | undefined;
   let looked = 0;
   for (const [, id = "", depth = "", level = "", mac = ""] of text.matchAll(MARK)) {
@@ -48,7 +48,7 @@ export function readMark(key: Uint8Array, text: string): ChainMark | undefined {
   return deepest;
 }
 
-function macOf(key: Uint8Array, content: string): string {
+function macOf(key: KeyObject, content: string): string {
   return createHmac("sha256", key).update(`chain ${content}`).digest("hex").slice(0, 32);
 }
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { TokenUsage } from "../core/token-usage.ts";
 import type { CallbacksConfig } from "../config/callbacks.ts";
 import type { SettledState, AgentSpec } from "../core/run.ts";
@@ -25,7 +26,7 @@ export interface DispatchContext {
   /** What runs may let out, by the active configuration. */
   readonly outgoingFor: OutgoingFor;
   /** Of the gateway, for the canaries of its runs. */
-  readonly key: Uint8Array;
+  readonly key: KeyObject;
   /** Sends callbacks. */
   readonly fetch: GuardedFetch;
   /** For a host that cannot begin a run: it is asked again immediately for that long. */

@@ -1,5 +1,5 @@
 /** The key of a gateway for what its own runs carry: made once, and kept in its state directory. */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, type KeyObject, randomBytes } from "node:crypto";
 import { readBoundedFile, writePrivateFile } from "../auth/keys/private-file.ts";
 
 const KEY_BYTES = 32;
@@ -20,6 +20,6 @@ export async function openGatewayKey(file: string): Promise<Uint8Array> {
 }
 
 /** The canary of a run: the same for every attempt and every process, and unknown to everyone but its prompt. */
-export function canaryOf(key: Uint8Array, runId: string): string {
+export function canaryOf(key: KeyObject, runId: string): string {
   return createHmac("sha256", key).update(`canary ${runId}`).digest("hex").slice(0, CANARY_CHARACTERS);
 }

@@ -1,4 +1,5 @@
 /** What a mapping's runs may let out, by the active configuration. */
+import type { KeyObject } from "node:crypto";
 import type { HooksConfig } from "../config/hooks.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { PresetPart } from "../config/preset.ts";
@@ -79,7 +80,7 @@ export function checkRun(rules: OutgoingRules, { key, runId, spec, text, chain }
 }
 
 export interface RunFacts {
-  readonly key: Uint8Array;
+  readonly key: KeyObject;
   readonly runId: string;
   readonly spec: AgentSpec;
   /** What the agent was given of the event. */
@@ -88,7 +89,7 @@ export interface RunFacts {
 }
 
 /** The chain of a run; one that no other caused begins a chain. */
-export function chainOf(key: Uint8Array, deliveryId: string, { chain, level = "unknown" }: AgentSpec): RunChain {
+export function chainOf(key: KeyObject, deliveryId: string, { chain, level = "unknown" }: AgentSpec): RunChain {
   const { id, depth } = chain ?? { id: deliveryId, depth: 0 };
   return { id, depth, mark: writeMark(key, { id, depth, level }) };
 }

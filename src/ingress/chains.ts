@@ -1,4 +1,5 @@
 /** Events that hold a mark of this gateway join the chain that caused them, which has an end. */
+import type { KeyObject } from "node:crypto";
 import type { ChainsConfig } from "../config/chains.ts";
 import { CHAIN_HEADER, type Chain, type ChainMark, readMark } from "../core/chain.ts";
 import type { PayloadContext, RawRequest } from "../core/delivery.ts";
@@ -27,7 +28,7 @@ const SHARED_MS = 1_000;
 const PAGE = 200;
 
 export interface ChainsOptions {
-  readonly key: Uint8Array;
+  readonly key: KeyObject;
   readonly store: Pick<DeliveryStore, "list" | "shared">;
   readonly logger: Logger;
 }

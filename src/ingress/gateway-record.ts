@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, type KeyObject } from "node:crypto";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Logger } from "../core/host.ts";
 import type { SharedFacts, OtherGateway, SharedStore } from "../storage/shared-store.ts";
@@ -10,7 +10,7 @@ export interface GatewayRecordOptions {
   /** The active `hooks` block, as it is written; `undefined` before the first. */
   readonly written: () => unknown;
   /** The key of all gateways on the store: without it, no one can try words against what is recorded of the block. */
-  readonly key: Uint8Array;
+  readonly key: KeyObject;
   readonly logger: Logger;
 }
 

@@ -1,4 +1,5 @@
 /** Puts the parts together that live as long as the store is open. */
+import { createSecretKey } from "node:crypto";
 import { join } from "node:path";
 import type { GatewayHost } from "../core/host.ts";
 import { checkOutgoing } from "../core/outgoing/check-outgoing.ts";
@@ -108,7 +109,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   host.sessions.checkOutgoing?.((given) => checkOutgoing(active().outgoing(null), { hasCanary: () => false, given }));
   const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
   const own = await openGatewayKey(join(host.paths.stateDir, KEY_FILE));
-  const key = (await store.shared?.keyOfAll(own)) ?? own;
+  const key = createSecretKey((await store.shared?.keyOfAll(own)) ?? own);
   const isShared = store.shared !== undefined && active().config.store?.several === true;
   const turns = isShared
     ? new TurnExchange({

@@ -109,8 +109,16 @@ export function decodeReferences(text: string): string {
   });
 }
 
-/** Compares at the places whose hash of {@link WINDOW} characters is that of a pattern. */
+/** A text is searched for a few patterns one by one: a table costs 64 KB and each text a look at every character. */
+const FEW = 16;
+
 function compileSearch(patterns: readonly string[]): (squeezed: string) => boolean {
+  if (patterns.length > FEW) return compileTable(patterns);
+  return (squeezed) => patterns.some((pattern) => squeezed.includes(pattern));
+}
+
+/** Compares at the places whose hash of {@link WINDOW} characters is that of a pattern. */
+function compileTable(patterns: readonly string[]): (squeezed: string) => boolean {
   const table = new Uint8Array(1 << TABLE_BITS);
   const byStart = new Map<string, string[]>();
   for (const pattern of patterns) {

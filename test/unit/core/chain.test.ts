@@ -1,8 +1,9 @@
+import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { lowerLevel } from "../../../src/core/level.ts";
 import { markComment, readMark, writeMark } from "../../../src/core/chain.ts";
 
-const KEY = Buffer.alloc(32, 1);
+const KEY = createSecretKey(Buffer.alloc(32, 1));
 const ID = "dlv_00000001efa3940586553376";
 const mark = writeMark(KEY, { id: ID, depth: 2, level: "known" });
 
@@ -17,7 +18,7 @@ describe("the mark of a run", () => {
   });
 
   it("is worth nothing when it is changed in any part, or comes from another gateway", () => {
-    expect(readMark(Buffer.alloc(32, 2), mark)).toBeUndefined();
+    expect(readMark(createSecretKey(Buffer.alloc(32, 2)), mark)).toBeUndefined();
     for (const [from, to] of [
       [".2.1.", ".1.1."],
       [".2.1.", ".2.3."],

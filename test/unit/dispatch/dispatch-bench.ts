@@ -1,3 +1,4 @@
+import { createSecretKey } from "node:crypto";
 import { Measurements } from "../../../src/core/measurements.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import { BRIEF_RETRY } from "../../../src/dispatch/run/retry.ts";
@@ -230,7 +231,7 @@ export class DispatchBench {
       rulesFor: (mappingId) => ({ ...PLAIN_RULES, ...this.rules.get(mappingId) }),
       callbacks: () => undefined,
       outgoingFor: () => ({ hasSecret: () => false, isLinkHost: () => true }),
-      key: Buffer.alloc(32, 7),
+      key: createSecretKey(Buffer.alloc(32, 7)),
       fetch: () => Promise.reject(new Error("No test of this bench sends a callback.")),
       beginRetry: BRIEF_RETRY,
       agents: (context) => new AgentRunner(context),

@@ -1,3 +1,4 @@
+import { createSecretKey } from "node:crypto";
 import { Measurements } from "../../../src/core/measurements.ts";
 import type { CallbacksConfig } from "../../../src/config/callbacks.ts";
 import type { RetryConfig } from "../../../src/config/retry.ts";
@@ -19,7 +20,7 @@ import { ScriptedHost } from "./scripted-host.ts";
 
 /** Of the gateway. */
 export const SECRET = "gateway-secret-4711";
-export const KEY = Buffer.alloc(32, 7);
+export const KEY = createSecretKey(Buffer.alloc(32, 7));
 const POLICY = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 60_000 };
 const RETRY: RetryConfig = { runs: POLICY, deliveries: POLICY };
 const given = async (): Promise<void> => {};

@@ -6,6 +6,9 @@ const has = compileSecretIndex([SECRET, "another-secret-of-it", "!@#$%^&*()_+!@#
 const between = (text: string, separator: string): string => Array.from(text).join(separator);
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
+/** One alone is looked for in another way than many. */
+const hasOnly = compileSecretIndex([SECRET]);
+
 describe("the secrets of a gateway", () => {
   it.each([
     ["as it is", SECRET],
@@ -31,6 +34,17 @@ describe("the secrets of a gateway", () => {
     ["of punctuation", "! @ # $ % ^ & * ( ) _ + ! @ # $"],
   ])("are found %s", (_, written) => {
     expect(has(`Here you are: ${written} Bye.`)).toBe(true);
+  });
+
+  it.each([
+    ["as it is", SECRET],
+    ["over lines, in capitals", between(SECRET.toUpperCase(), "\n")],
+    ["in hexadecimal", Buffer.from(SECRET).toString("hex")],
+    ["in HTML references", Array.from(SECRET, (char) => `&#${char.charCodeAt(0)};`).join("")],
+    ["in base64", base64(`ab${SECRET}zz`)],
+  ])("are found %s where there is one alone", (_, written) => {
+    expect(hasOnly(`Here you are: ${written} Bye.`)).toBe(true);
+    expect(hasOnly(`Here you are: ${written.slice(0, 6)} Bye.`)).toBe(false);
   });
 
   it("are not found in anything else", () => {
