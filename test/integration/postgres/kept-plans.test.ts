@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { PostgresState } from "../../../src/hosts/embedded/state/postgres-state.ts";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
 import { PostgresDatabase } from "../../../src/storage/postgres/engine/database.ts";
+import { DONE, FAILED } from "../../../src/storage/sqlite/codes.ts";
 import { newDelivery } from "../../conformance/store/new-delivery.ts";
 import { createDatabase, type TestDatabase } from "../../fixtures/postgres/database.ts";
 import { runSql } from "../../fixtures/postgres/run-sql.ts";
@@ -58,6 +59,28 @@ it("a run is written without the runs of other deliveries", async () => {
   await expect.poll(() => rowsRead("attempts"), WAIT).toBeGreaterThanOrEqual(2 * TIMES);
   expect(await rowsRead("runs")).toBeLessThan(STORED);
   expect(await rowsRead("attempts")).toBeLessThan(STORED);
+});
+
+it.each(["held", "duplicate"] as const)("what is %s is listed without what is in other states", async (state) => {
+  const store = await PostgresDeliveryStore.open({ url: database.url, logger });
+  await carryOutRun(store);
+  const list = () => store.list({ state, limit: 50 });
+  for (let time = 0; time < TIMES; time++) expect((await list()).deliveries).toEqual([]);
+  await runSql(
+    database.url,
+    `INSERT INTO reveille.deliveries SELECT (jsonb_populate_record(one, jsonb_build_object('seq', 1000 + n))).*
+     FROM generate_series(1, ${STORED}) AS n, reveille.deliveries AS one;
+     INSERT INTO reveille.runs SELECT (jsonb_populate_record(one, jsonb_build_object(
+       'id', (1000 + n) * 4096, 'state', CASE WHEN n % 10 = 0 THEN ${FAILED} ELSE ${DONE} END))).*
+     FROM generate_series(1, ${STORED}) AS n, reveille.runs AS one;
+     ANALYZE`,
+  );
+  for (let time = 0; time < TIMES; time++) expect((await list()).deliveries).toEqual([]);
+  expect((await store.list({ state: "done", limit: 50 })).deliveries).toHaveLength(50);
+  await store.close();
+  await expect.poll(() => rowsRead("deliveries"), WAIT).toBeGreaterThanOrEqual(50);
+  expect(await rowsRead("deliveries")).toBeLessThan(STORED);
+  expect(await rowsRead("runs")).toBeLessThan(STORED);
 });
 
 it("the conversation of a session is read without those of others", async () => {

@@ -55,22 +55,28 @@ const all: Scan = {
   page: page(`(($4::int IS NULL AND $5::int IS NULL) OR ${isInState})`),
   windows: [[newest, "none"]],
 };
-/** By the indexes of what is open, failed or ended: such deliveries are few, and far between. */
+/**
+ * By the indexes of what is open, failed or ended: such deliveries are few, and far between. Pairs are compared, since no
+ * other index has them; an array is looked up, since the server would read all deliveries beside a set.
+ */
 const rare: Scan = {
-  page: page(`d.seq IN (
-    SELECT id / ${RUNS_PER_DELIVERY} FROM reveille.runs
-    WHERE state = $5 AND state > 0 AND id < $1::bigint * ${RUNS_PER_DELIVERY} AND id >= $2::bigint * ${RUNS_PER_DELIVERY}
-    UNION ALL SELECT seq FROM reveille.deliveries WHERE ended = $4 AND ended IS NOT NULL AND seq < $1 AND seq >= $2)
+  page: page(`d.seq = ANY (ARRAY(
+    SELECT id / ${RUNS_PER_DELIVERY} FROM reveille.runs WHERE state > 0
+      AND (state, id) < ($5::int, $1::bigint * ${RUNS_PER_DELIVERY})
+      AND (state, id) >= ($5::int, $2::bigint * ${RUNS_PER_DELIVERY})
+    UNION ALL SELECT seq FROM reveille.deliveries WHERE ended IS NOT NULL
+      AND (ended, seq) < ($4::int, $1::bigint) AND (ended, seq) >= ($4::int, $2::bigint)))
     AND ${isInState}`),
   windows: [
     [
-      oldestOf(`SELECT id / ${RUNS_PER_DELIVERY} AS seq FROM reveille.runs
-        WHERE state = $3 AND state > 0 AND id < $1::bigint * ${RUNS_PER_DELIVERY} ORDER BY id DESC`),
+      oldestOf(`SELECT id / ${RUNS_PER_DELIVERY} AS seq FROM reveille.runs WHERE state > 0
+        AND state >= $3::int AND (state, id) < ($3::int, $1::bigint * ${RUNS_PER_DELIVERY})
+        ORDER BY state DESC, id DESC`),
       "run",
     ],
     [
-      oldestOf(`SELECT seq FROM reveille.deliveries
-        WHERE ended = $3 AND ended IS NOT NULL AND seq < $1 ORDER BY seq DESC`),
+      oldestOf(`SELECT seq FROM reveille.deliveries WHERE ended IS NOT NULL
+        AND ended >= $3::int AND (ended, seq) < ($3::int, $1::bigint) ORDER BY ended DESC, seq DESC`),
       "ended",
     ],
   ],
