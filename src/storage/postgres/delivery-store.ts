@@ -32,7 +32,8 @@ import { newDeliveryRow } from "./operations/new-delivery-row.ts";
 import { PostgresOperationalState } from "./operational-state.ts";
 import { Succession } from "./succession.ts";
 import { resolveDelivery } from "./operations/operational-state.ts";
-import { prune, remove } from "./operations/retention.ts";
+import { remove } from "./operations/retention.ts";
+import { PostgresRetention } from "./retention.ts";
 import * as runs from "./operations/runs.ts";
 import * as deliveries from "./readers/delivery.ts";
 import { assertQuery, deliveryPage, statsPage } from "./readers/list.ts";
@@ -58,6 +59,7 @@ export interface PostgresOptions {
  */
 export class PostgresDeliveryStore extends PostgresOperationalState implements DeliveryStore {
   readonly #fresh = new FreshRuns();
+  readonly #retention: PostgresRetention;
   readonly shared: Succession;
   readonly #keepsDatabase: boolean;
   #closing: Promise<void> | undefined;
@@ -74,6 +76,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
     super(database);
     this.#keepsDatabase = keepsDatabase;
     this.shared = new Succession(database);
+    this.#retention = new PostgresRetention(database);
   }
 
   async accept(delivery: NewDelivery): Promise<AcceptOutcome> {
@@ -205,7 +208,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
 
   async prune(limits: PruneLimits): Promise<PruneOutcome> {
     this.assertOpen();
-    return this.writer.write(prune, limits);
+    return this.#retention.prune(limits);
   }
 
   async backlog(): Promise<Backlog> {

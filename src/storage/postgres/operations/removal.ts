@@ -21,8 +21,6 @@ export const isFilled = `EXISTS (
 export const isRemovable = (since: string): string =>
   `NOT EXISTS (SELECT 1 FROM reveille.claims AS k WHERE k.seq = d.seq AND k.expires_at > ${since})`;
 
-const ofDeliveries = (id: string): string =>
-  `EXISTS (SELECT 1 FROM unnest($1::bigint[]) AS s (seq) WHERE ${runsOf("s.seq", id)})`;
 const rangesOf = (table: string, id: string): string =>
   `DELETE FROM reveille.${table} AS t USING unnest($1::bigint[]) AS s (seq) WHERE ${runsOf("s.seq", `t.${id}`)}`;
 
@@ -59,7 +57,8 @@ const emptyRequests = command(`
   FROM unnest($1::bigint[]) AS s (seq) WHERE c.id = s.seq * ${RUNS_PER_DELIVERY}`);
 const emptyAttempts = command(`
   UPDATE reveille.attempts AS a SET reply = CASE WHEN run = ANY ($2::bigint[]) THEN NULL ELSE reply END, activity = NULL
-  WHERE ${ofDeliveries("a.run")} AND (reply IS NOT NULL OR activity IS NOT NULL)`);
+  FROM unnest($1::bigint[]) AS s (seq)
+  WHERE ${runsOf("s.seq", "a.run")} AND (reply IS NOT NULL OR activity IS NOT NULL)`);
 /** The clause of a filter before the first value, and the part of a failure before the words of a transform. */
 const emptyRows = command(`
   UPDATE reveille.deliveries AS d SET name = coalesce(mapping_id, route), bytes = least(d.bytes, n.bytes),
@@ -67,7 +66,8 @@ const emptyRows = command(`
       THEN split_part(split_part(reason, ':', 1), '"', 1) ELSE reason END
   FROM unnest($1::bigint[], $2::bigint[]) AS n (seq, bytes) WHERE d.seq = n.seq`);
 const dropReplies = command(`
-  UPDATE reveille.attempts AS a SET reply = NULL, activity = NULL WHERE ${ofDeliveries("a.run")}`);
+  UPDATE reveille.attempts AS a SET reply = NULL, activity = NULL
+  FROM unnest($1::bigint[]) AS s (seq) WHERE ${runsOf("s.seq", "a.run")}`);
 
 /**
  * Removes what the sender wrote: headers, query and body, and what derives from them, such as the texts of the runs, the

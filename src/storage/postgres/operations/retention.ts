@@ -1,4 +1,4 @@
-import type { PruneLimits, PruneOutcome, RemoveOutcome } from "../../delivery-store.ts";
+import type { RemoveOutcome } from "../../delivery-store.ts";
 import type { DeliveryKey } from "../../sqlite/public-id.ts";
 import type { RowOf } from "../../sqlite/engine/row-query.ts";
 import { command, type Session, statement } from "../engine/statement.ts";
@@ -6,8 +6,7 @@ import type { WriteOperation } from "../engine/write-group.ts";
 import { CLAIM_GRACE_MS, emptyBytes } from "./new-delivery-row.ts";
 import { forgetReplies, isClosed, removeDeliveries, emptyDeliveries, isFilled, isRemovable } from "./removal.ts";
 
-/** Deliveries that one step removes or empties, and bytes that it frees. */
-const MAX_DELIVERIES = 64;
+/** Bytes that one step frees. */
 const MAX_FREED_BYTES = 8 * 1024 * 1024;
 /** Deliveries that one step counts. */
 const MAX_COUNTED = 5_000;
@@ -24,15 +23,8 @@ type Candidate = RowOf<typeof CANDIDATE>;
 const candidates = (condition: string) => `
   SELECT seq, runs, bytes, (${isFilled})::int AS filled, (${isRemovable("$1")})::int AS removable
   FROM reveille.deliveries AS d WHERE ${condition}`;
-/** `$1`: copies that lapsed before can no longer arrive; `$2`: received before. */
-const toRemove = statement(
-  CANDIDATE,
-  `${candidates(`received_at < $2 AND ${isClosed} AND (${isRemovable("$1")} OR ${isFilled})`)} ORDER BY seq LIMIT ${MAX_DELIVERIES}`,
-);
-const toEmpty = statement(
-  CANDIDATE,
-  `${candidates(`received_at < $2 AND ${isClosed} AND ${isFilled}`)} ORDER BY seq LIMIT ${MAX_DELIVERIES}`,
-);
+/** `$1`: copies that lapsed before can no longer arrive. */
+const chosen = statement(CANDIDATE, `${candidates(`seq = ANY ($2::bigint[]) AND ${isClosed}`)} ORDER BY seq`);
 const named = statement(
   CANDIDATE,
   candidates(`(seq, tag) IN (SELECT * FROM unnest($2::bigint[], $3::text[])) AND ${isClosed}`),
@@ -125,43 +117,71 @@ export const remove: WriteOperation<{ keys: readonly DeliveryKey[]; now: number 
   },
 };
 
-/**
- * One step: what is old enough is removed, then the requests of what is, then, while all deliveries count for more bytes
- * than allowed, the oldest whatever their age.
- */
-export const prune: WriteOperation<PruneLimits, PruneOutcome> = {
+/** Deliveries that were found to be due. */
+export interface PruneStep {
+  /** In order. */
+  readonly seqs: readonly number[];
+  readonly task: "remove" | "empty";
+  readonly now: number;
+  /** Bytes that all deliveries may count for; `null`: they are not counted. */
+  readonly maxBytes: number | null;
+  /** True: only as many as it takes until all of them fit. */
+  readonly untilTheyFit: boolean;
+}
+
+export interface PruneStepOutcome {
+  readonly removed: number;
+  readonly emptied: number;
+  /** The last one that was acted on; `undefined`: none. */
+  readonly last: number | undefined;
+  /** True: all of them that are still due were acted on. */
+  readonly isDone: boolean;
+  readonly areAllCounted: boolean;
+  /** True: all deliveries count for more than they may. */
+  readonly isOver: boolean;
+}
+
+/** Removes deliveries, or their requests, as far as they are still closed, and counts those that are new. */
+export const prune: WriteOperation<PruneStep, PruneStepOutcome> = {
   keysOf: () => ["retention"],
   async run(session, items) {
-    const outcomes: PruneOutcome[] = [];
-    for (const limits of items) {
+    const outcomes: PruneStepOutcome[] = [];
+    for (const step of items) {
       const counted = await new CountedBytes().load(session);
-      outcomes.push(await step(session, limits, counted));
+      outcomes.push(await act(session, step, counted));
       await counted.store(session);
     }
     return outcomes;
   },
 };
 
-async function step(session: Session, limits: PruneLimits, counted: CountedBytes): Promise<PruneOutcome> {
-  const { now, removeBefore, emptyBefore, maxBytes } = limits;
-  const since = now - CLAIM_GRACE_MS;
+async function act(session: Session, step: PruneStep, counted: CountedBytes): Promise<PruneStepOutcome> {
+  const { seqs, task, now, maxBytes, untilTheyFit } = step;
   const areAllCounted = maxBytes === null || (await counted.addNew(session));
-  const old = withinBytes(await session.rows(toRemove, since, removeBefore));
-  if (old.length > 0) return { ...(await removeAll(session, old, counted)), more: true };
-  const filled = withinBytes(await session.rows(toEmpty, since, emptyBefore));
-  if (filled.length > 0) {
-    await emptyAll(session, filled, counted);
-    return { removed: 0, emptied: filled.length, more: true };
-  }
-  const more = !areAllCounted;
-  if (maxBytes === null || counted.total <= maxBytes) return { removed: 0, emptied: 0, more };
-  const oldest = await session.rows(toRemove, since, Number.MAX_SAFE_INTEGER);
-  let excess = counted.total - maxBytes;
-  const needed = withinBytes(oldest).filter(({ bytes, removable, runs }) => {
+  const due = seqs.length === 0 ? [] : await session.rows(chosen, now - CLAIM_GRACE_MS, seqs);
+  const rows = untilTheyFit ? neededOf(withinBytes(due), counted.total - (maxBytes ?? Infinity)) : withinBytes(due);
+  const done = task === "remove" ? await removeAll(session, rows, counted) : await emptyRows(session, rows, counted);
+  return {
+    ...done,
+    last: rows.at(-1)?.seq,
+    isDone: rows.length === due.length,
+    areAllCounted,
+    isOver: maxBytes !== null && counted.total > maxBytes,
+  };
+}
+
+/** The first of them, until so many bytes are gone. */
+function neededOf(rows: readonly Candidate[], bytes: number): readonly Candidate[] {
+  let excess = bytes;
+  return rows.filter((row) => {
     const isNeeded = excess > 0;
-    excess -= removable === 1 ? bytes : bytes - emptyBytes(runs);
+    excess -= row.removable === 1 ? row.bytes : row.bytes - emptyBytes(row.runs);
     return isNeeded;
   });
-  if (needed.length === 0) return { removed: 0, emptied: 0, more };
-  return { ...(await removeAll(session, needed, counted)), more: counted.total > maxBytes || more };
+}
+
+async function emptyRows(session: Session, rows: readonly Candidate[], counted: CountedBytes) {
+  const filled = rows.filter((row) => row.filled === 1);
+  await emptyAll(session, filled, counted);
+  return { removed: 0, emptied: filled.length };
 }
