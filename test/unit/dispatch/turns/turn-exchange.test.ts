@@ -79,7 +79,7 @@ describe("a gateway that shares turns with others", () => {
     const runId = await bench.accept();
     const carriedOut = bench.carryOut(runId);
     await seen();
-    expect(table.row({ runId, attempt: 1 })?.place).toBe(second.place);
+    await expect.poll(() => table.row({ runId, attempt: 1 })?.place).toBe(second.place);
     await leave(runId, { status: "ok", reply: "From there.", usage: { inputTokens: 3 } });
     expect(await carriedOut).toEqual({ kind: "ended" });
     expect(await bench.detail(runId)).toMatchObject({ state: "done", attempts: [{ number: 1, status: "ok" }] });
@@ -122,7 +122,7 @@ describe("a gateway that shares turns with others", () => {
     const second = await other();
     void bench.carryOutAlone(runId).catch(() => {});
     await seen();
-    expect(table.row({ runId, attempt: 1 })?.place).toBe(second.place);
+    await expect.poll(() => table.row({ runId, attempt: 1 })?.place).toBe(second.place);
   });
 
   it("lets a reply wait whose channel only another gateway has, and says so", async () => {
