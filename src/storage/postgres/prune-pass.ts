@@ -1,3 +1,4 @@
+import { EarliestReceipts } from "../retention-round.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import { type Session, type Statement, statement } from "./engine/statement.ts";
 import { isClosed, isFilled, isRemovable } from "./operations/removal.ts";
@@ -6,8 +7,6 @@ import { isClosed, isFilled, isRemovable } from "./operations/removal.ts";
 const BLOCK = 4_096;
 /** Blocks that one look covers. */
 const MAX_BLOCKS = 4;
-/** Blocks whose earliest receipt a pass remembers; some 270 million deliveries. */
-const MAX_KNOWN_BLOCKS = 65_536;
 /** Deliveries of other gateways are committed late: their numbers are less than this behind the latest one. */
 const LATE = 16 * BLOCK;
 
@@ -57,7 +56,7 @@ export interface PruneLook {
 export class PrunePass {
   readonly #database: PostgresDatabase;
   readonly #task: (typeof tasks)[keyof typeof tasks];
-  readonly #earliestOfBlock = new Map<number, number>();
+  readonly #receipts = new EarliestReceipts();
   #at = 0;
 
   constructor(database: PostgresDatabase, task: keyof typeof tasks) {
@@ -94,9 +93,8 @@ export class PrunePass {
     if (rows.length > 0) return rows.map((row) => row.seq);
     const last = (await session.first(lastSeq))?.seq ?? 0;
     if (end <= last - LATE) {
-      if (this.#earliestOfBlock.size >= MAX_KNOWN_BLOCKS) this.#earliestOfBlock.clear();
       const earliest = await session.first(this.#task.earliest, block * BLOCK, end, before);
-      this.#earliestOfBlock.set(block, earliest?.time ?? Infinity);
+      this.#receipts.remember(block, earliest?.time);
     }
     this.#at = end;
     return [];
@@ -108,8 +106,7 @@ export class PrunePass {
       const seq = (await session.first(nextSeq, this.#at))?.seq;
       if (seq == null) return undefined;
       const first = Math.floor(seq / BLOCK);
-      let block = first;
-      while ((this.#earliestOfBlock.get(block) ?? -Infinity) >= before) block++;
+      const block = this.#receipts.skip(first, before);
       if (block === first) return seq;
       this.#at = block * BLOCK;
     }

@@ -1,3 +1,4 @@
+import { hasDrifted } from "../retention-round.ts";
 import type { PruneLimits, PruneOutcome } from "../delivery-store.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import { CLAIM_GRACE_MS } from "./operations/new-delivery-row.ts";
@@ -8,8 +9,6 @@ import { PrunePass } from "./prune-pass.ts";
 const DELIVERIES = 64;
 const MAX_DELIVERIES = 256;
 const NOTHING: PruneOutcome = { removed: 0, emptied: 0, more: false };
-/** A round begins again when its limits have moved by more. */
-const ROUND_DRIFT_MS = 60_000;
 
 /** The passes of a round, in their order. */
 type Phase = "old" | "requests" | "excess";
@@ -94,11 +93,4 @@ export class PostgresRetention {
 
 function countsOf({ removed, emptied }: PruneStepOutcome): Pick<PruneOutcome, "removed" | "emptied"> {
   return { removed, emptied };
-}
-
-function hasDrifted(from: PruneLimits, to: PruneLimits): boolean {
-  return (
-    Math.abs(to.removeBefore - from.removeBefore) > ROUND_DRIFT_MS ||
-    Math.abs(to.emptyBefore - from.emptyBefore) > ROUND_DRIFT_MS
-  );
 }

@@ -1,13 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowQuery } from "../engine/row-query.ts";
+import { EarliestReceipts } from "../../retention-round.ts";
 import { isClosed, isFilled, RETAINED_ROW, retainedColumns, type RetainedRow } from "./retention-removal.ts";
 
 /** Deliveries, in order of acceptance, that one query covers. */
 const BLOCK = 256;
 /** Deliveries that are read at once. */
 const MAX_ROWS = 64;
-/** Blocks whose earliest receipt a pass remembers; some 16 million deliveries. */
-const MAX_KNOWN_BLOCKS = 65_536;
 
 /** Removes deliveries or only their requests. */
 type RetentionTask = "remove" | "empty";
@@ -35,7 +34,7 @@ export class RetentionPass {
   readonly #earliest: RowQuery<{ readonly time: number | null }>;
   readonly #nextSeq: RowQuery<{ readonly seq: number | null }>;
   readonly #lastSeq: RowQuery<{ readonly seq: number | null }>;
-  readonly #earliestOfBlock = new Map<number, number>();
+  readonly #receipts = new EarliestReceipts();
   #at = 0;
 
   constructor(database: DatabaseSync, task: RetentionTask) {
@@ -90,7 +89,7 @@ export class RetentionPass {
   /** Begins another pass and looks at every block again. */
   forget(): void {
     this.restart();
-    this.#earliestOfBlock.clear();
+    this.#receipts.forget();
   }
 
   /** The next delivery in a block that has something to act on; `undefined` at the end. */
@@ -99,8 +98,7 @@ export class RetentionPass {
       const seq = this.#nextSeq.get(this.#at)?.seq ?? null;
       if (seq === null) return undefined;
       const first = Math.floor(seq / BLOCK);
-      let block = first;
-      while ((this.#earliestOfBlock.get(block) ?? -Infinity) >= before) block++;
+      const block = this.#receipts.skip(first, before);
       if (block === first) return seq;
       this.#at = block * BLOCK;
     }
@@ -110,9 +108,8 @@ export class RetentionPass {
     const end = (block + 1) * BLOCK;
     // The last block still gains deliveries.
     if (end > Number(this.#lastSeq.get()?.seq)) return;
-    if (this.#earliestOfBlock.size >= MAX_KNOWN_BLOCKS) this.#earliestOfBlock.clear();
     const args = this.#task === "empty" ? [before] : [];
-    this.#earliestOfBlock.set(block, this.#earliest.get(block * BLOCK, end, ...args)?.time ?? Infinity);
+    this.#receipts.remember(block, this.#earliest.get(block * BLOCK, end, ...args)?.time);
   }
 
   /** False when the step must end. */

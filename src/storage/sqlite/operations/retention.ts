@@ -1,3 +1,4 @@
+import { hasDrifted } from "../../retention-round.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowQuery } from "../engine/row-query.ts";
 import { countedBytes, emptyBytes } from "./delivery-bytes.ts";
@@ -12,8 +13,6 @@ const MAX_DELIVERIES = 64;
 const LOOKS_PER_DELIVERY = 3 / 64;
 /** Bytes that one step frees. */
 const MAX_FREED_BYTES = 1024 * 1024;
-/** A round begins again when its limits have moved by more. */
-const ROUND_DRIFT_MS = 60_000;
 
 /** Removed, emptied, and left alone or unknown. */
 export type RemoveResult = [removed: number, emptied: number, kept: number];
@@ -171,13 +170,6 @@ class Retention {
       return "emptied";
     }
   }
-}
-
-function hasDrifted(from: Limits, to: Limits): boolean {
-  return (
-    Math.abs(to.removeBefore - from.removeBefore) > ROUND_DRIFT_MS ||
-    Math.abs(to.emptyBefore - from.emptyBefore) > ROUND_DRIFT_MS
-  );
 }
 
 /** Freed bytes are bounded too: freeing a page of a body that is in no cache costs the most. */
