@@ -36,6 +36,8 @@ export interface DispatchContext {
   readonly measurements: Measurements;
   /** Counts what a run has used against the budgets of its mapping. */
   readonly spend: (mappingId: string | null, usage: TokenUsage) => void;
+  /** Resolves when the store has all runs that were counted against budgets; nothing begins before. Never rejects. */
+  readonly counted: () => Promise<unknown> | undefined;
   /** Aborted at the shutdown's deadline: active runs stay on disk. */
   readonly abandon: AbortSignal;
 }

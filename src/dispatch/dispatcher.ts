@@ -13,7 +13,7 @@ import { WakeRunner } from "./run/wake-runner.ts";
 /** Time that runs may take to return after they were abandoned at the deadline. */
 const ABORT_GRACE_MS = 1_000;
 
-export interface DispatcherOptions extends Omit<DispatchContext, "abandon" | "spend"> {
+export interface DispatcherOptions extends Omit<DispatchContext, "abandon" | "spend" | "counted"> {
   /** Agent runs at once; asked each time, so that a reload takes effect. */
   concurrency(): number;
   /** True while calls are coming in; wakes then take only a share of the time. */
@@ -66,7 +66,8 @@ export class Dispatcher {
     const ofConfig = { rulesFor, callbacks, outgoingFor, key };
     const shared = { store, host, logger, clock, events, ...ofConfig, notices, outages, measurements };
     const spend: DispatchContext["spend"] = (mappingId, usage) => gate.spend(mappingId, usage);
-    const context: DispatchContext = { ...shared, fetch, beginRetry, abandon, spend };
+    const counted = (): Promise<unknown> | undefined => gate.counted();
+    const context: DispatchContext = { ...shared, fetch, beginRetry, abandon, spend, counted };
     const ended = (tracked: TrackedRun): void => this.#forget(tracked);
     const gate = new RunGate(context, (scope) => this.#review(scope));
     const due = new DueRuns(context, { arrived: (tracked) => this.#arrive(tracked), lost: ended });

@@ -184,6 +184,11 @@ export class RunGate {
     return run.replied ? undefined : this.#budgets.count(this.#context.rulesFor(run.mappingId).budgets);
   }
 
+  /** Resolves when the store has what was drawn so far, or cannot take it; `undefined`: it has. Never rejects. */
+  counted(): Promise<unknown> | undefined {
+    return this.#budgets.written();
+  }
+
   /** The host would not begin a run: what it has drawn is there for others. */
   giveBack(draw: Draw): void {
     this.#budgets.giveBack(draw);

@@ -38,9 +38,9 @@ type Amounts = Record<Measure, number>;
  * Counts the runs that begin and what they have used, numbers for each scope and minute, so that budgets hold across
  * restarts.
  *
- * A count takes effect at once and is written behind; what a crash keeps from being written is at most
- * what began in that moment. A clock that is set back counts what lies in the future as of now, and one
- * that is set forward forgets no more than it has skipped.
+ * A count takes effect at once, and a run begins when its count is on disk, so that no crash lets more begin than the
+ * budget allows; what a model has used is written behind. A clock that is set back counts what lies in the future as of
+ * now, and one that is set forward forgets no more than it has skipped.
  */
 export class Budgets {
   readonly #context: BudgetsContext;
@@ -48,7 +48,9 @@ export class Budgets {
   readonly #counters = new Map<Scope, Readonly<Record<Measure, Counter>>>();
   /** Unwritten use, by scope and minute; negative for returned use. */
   #pending = new Map<Scope, Map<number, Amounts>>();
-  #writing: Promise<void> | undefined;
+  /** Those under way: at most one for each run that begins or ends. */
+  readonly #writes = new Set<Promise<void>>();
+  #isCollecting = false;
 
   constructor(context: BudgetsContext) {
     this.#context = context;
@@ -114,9 +116,9 @@ export class Budgets {
     this.#pending.delete(scope);
   }
 
-  /** Resolves when everything that was counted has been written, or could not be. */
-  async written(): Promise<void> {
-    await this.#writing;
+  /** Resolves when everything that was counted has been written, or could not be; `undefined`: it has been. */
+  written(): Promise<unknown> | undefined {
+    return this.#writes.size === 0 ? undefined : Promise.all(this.#writes);
   }
 
   #add(scope: Scope, measure: Measure, minute: number, amount: number): Counter {
@@ -136,29 +138,31 @@ export class Budgets {
     const amounts = minutes.get(minute) ?? { runs: 0, tokens: 0, microUsd: 0 };
     amounts[measure] += amount;
     minutes.set(minute, amounts);
-    this.#writing ??= this.#write();
+    if (this.#isCollecting) return;
+    this.#isCollecting = true;
+    const write = this.#write().finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
   }
 
-  /** One write at a time: what is counted meanwhile goes with the next. Never rejects. */
+  /** Never rejects. */
   async #write(): Promise<void> {
     const { store, abandon, logger } = this.#context;
     // Runs that begin in the same turn of the event loop are written together.
     await Promise.resolve();
-    while (this.#pending.size > 0) {
-      const usage: Usage[] = [];
-      for (const [scope, minutes] of this.#pending) {
-        for (const [minute, amounts] of minutes) {
-          if (MEASURES.some((measure) => amounts[measure] !== 0)) usage.push({ scope, minute, ...amounts });
-        }
-      }
-      this.#pending = new Map();
-      try {
-        await retrying(() => store.addUsage(usage), STORE_RETRY, abandon);
-      } catch (error) {
-        if (!abandon.aborted) logger.error({ err: error }, "the use of budgets could not be written");
+    this.#isCollecting = false;
+    const usage: Usage[] = [];
+    for (const [scope, minutes] of this.#pending) {
+      for (const [minute, amounts] of minutes) {
+        if (MEASURES.some((measure) => amounts[measure] !== 0)) usage.push({ scope, minute, ...amounts });
       }
     }
-    this.#writing = undefined;
+    this.#pending = new Map();
+    if (usage.length === 0) return;
+    try {
+      await retrying(() => store.addUsage(usage), STORE_RETRY, abandon);
+    } catch (error) {
+      if (!abandon.aborted) logger.error({ err: error }, "the use of budgets could not be written");
+    }
   }
 
   #countersOf(scope: Scope): Readonly<Record<Measure, Counter>> {

@@ -4,7 +4,7 @@ import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { sumUsage } from "../../core/token-usage.ts";
 import type { NotBegun } from "./agent-turn.ts";
-import { statusOf, type TurnEnd, type Turns } from "../turns/turns.ts";
+import { type LostTurn, statusOf, type TurnEnd, type Turns } from "../turns/turns.ts";
 import type { AttemptOutcome, OpenAttempt } from "./attempt-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
@@ -87,6 +87,7 @@ export class AgentAttempts {
       await Promise.all([
         store.beginAttempt(runId, { number, startedAt: now }),
         store.endAttempt(runId, { endedAt: now, status: "ok", error: null, reply }),
+        this.#context.counted(),
       ]);
     });
     await events.dispatched({ runId, kind: "agent", attempt: number });
@@ -114,6 +115,10 @@ export class AgentAttempts {
   /** The attempt after one that was interrupted, unless a person is to decide. */
   async #again(run: ActiveRun, number: number): Promise<FinalResult | CarriedOut> {
     if (run.spec.interrupted === "rerun") return this.#attempt(run, { number: number + 1, interrupted: true });
+    return this.#holdInterrupted(run);
+  }
+
+  async #holdInterrupted(run: ActiveRun): Promise<CarriedOut> {
     const reason = "interrupted while the agent was running; replay or cancel it";
     await persist(this.#context, () => this.#context.store.hold(run.stored.runId, reason));
     return ENDED;
@@ -121,12 +126,7 @@ export class AgentAttempts {
 
   /** The turn of an attempt has ended. */
   async #goOn(run: ActiveRun, outcome: TurnEnd, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
-    if ("lost" in outcome) {
-      const isCanceled = run.ending.aborted && !this.#context.abandon.aborted;
-      const error = `interrupted while the agent was running: ${outcome.lost}`;
-      await this.#end(run, isCanceled ? CANCELED : { ...INTERRUPTED, error });
-      return run.ending.aborted ? ENDED : this.#again(run, attempt.number);
-    }
+    if ("lost" in outcome) return this.#lose(run, outcome);
     const result = this.#count(run, outcome);
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
@@ -136,6 +136,19 @@ export class AgentAttempts {
       return ENDED;
     }
     return "notBegun" in result ? this.#wait(run, result) : this.#conclude(run, result, attempt);
+  }
+
+  /** The next attempt is one like any other: it waits for a pause, and draws on the budgets. */
+  async #lose(run: ActiveRun, { lost }: LostTurn): Promise<CarriedOut> {
+    const { abandon, clock } = this.#context;
+    const isCanceled = run.ending.aborted && !abandon.aborted;
+    const reason = `interrupted while the agent was running: ${lost}`;
+    const end = isCanceled ? CANCELED : { ...INTERRUPTED, error: reason };
+    if (!run.ending.aborted && run.spec.interrupted === "rerun") {
+      return this.#postpone(run, end, { dueAt: clock.now(), reason });
+    }
+    await this.#end(run, end);
+    return run.ending.aborted ? ENDED : this.#holdInterrupted(run);
   }
 
   /** Ends the attempt: permanently, or until the next one. */

@@ -13,7 +13,7 @@ const PACE_MS = 20;
 
 export interface WakeRunnerOptions {
   readonly isBusy: () => boolean;
-  readonly gate: Pick<RunGate, "pausedBy" | "heldBy" | "count">;
+  readonly gate: Pick<RunGate, "pausedBy" | "heldBy" | "count" | "counted">;
   readonly expiries: Pick<Expiries, "isOver" | "drop" | "add" | "suspend">;
   /** It is settled, or stays on disk for the next process. */
   readonly ended: (run: TrackedRun) => void;
@@ -86,6 +86,7 @@ export class WakeRunner {
     await new Promise(setImmediate);
     while (this.#mayWork()) {
       const batch = this.#nextBatch();
+      await this.#options.gate.counted();
       await this.#sessions.carryOut(batch);
       await this.#pace();
     }

@@ -44,6 +44,7 @@ export class HandedTurns {
     const request: TurnRequest = { mappingId: run.mappingId, interrupted, startedAt };
     const to = { place, request: JSON.stringify(request), startedAt };
     const begin = async (): Promise<void> => {
+      await context.counted();
       await persist(context, () => this.#shared.hand(turn, to));
       await begun();
     };

@@ -44,13 +44,14 @@ export function ownTurns(context: DispatchContext): Turns {
   };
 }
 
-/** Records that an attempt begins. */
-export function recordBegin(
+/** Records that an attempt begins. Its count against budgets and its begin share a commit. */
+export async function recordBegin(
   context: DispatchContext,
   { stored: { runId } }: ActiveRun,
   { number, startedAt }: OpenAttempt,
 ): Promise<void> {
-  return persist(context, () => context.store.beginAttempt(runId, { number, startedAt }));
+  const begun = persist(context, () => context.store.beginAttempt(runId, { number, startedAt }));
+  await Promise.all([begun, context.counted()]);
 }
 
 /** Names a turn in a map. */

@@ -91,9 +91,12 @@ describe("turns of several gateways on one database", () => {
     for (const [, again] of repeated) expect(again).toContain(REPEATED);
   }
 
-  /** Two gateways, of which the first has the runs and knows that the second takes turns. */
-  async function startTwo(more: Parameters<typeof open>[0] = {}): Promise<[GatewayProcess, GatewayProcess]> {
-    const [first, second] = [open(), open(more)];
+  /** Two gateways, of which the first has the runs and knows that the second takes turns; `more` is the second's alone. */
+  async function startTwo(
+    more: Parameters<typeof open>[0] = {},
+    hooks: object = {},
+  ): Promise<[GatewayProcess, GatewayProcess]> {
+    const [first, second] = [open({ hooks }), open({ hooks, ...more })];
     await start(first);
     await start(second);
     await expect
@@ -134,6 +137,35 @@ describe("turns of several gateways on one database", () => {
     release();
     await second.settled();
     await expectHalfRepeated(second);
+  });
+
+  it("draw on the budget again when they begin again, and wait when it is used up", async () => {
+    const [first, second] = await startTwo(
+      {},
+      {
+        mappings: [
+          {
+            match: { path: "counted" },
+            budget: { perHour: 2 * CONCURRENCY },
+            sessionKey: "hook:{{key}}",
+            messageTemplate: "call {{key}}.",
+            wakeMode: "next-heartbeat",
+          },
+        ],
+      },
+    );
+    const release = model.holdBack();
+    for (let key = 0; key < 2 * CONCURRENCY; key++) await first.post("/hooks/counted", { key });
+    await expect.poll(() => model.requests.length).toBe(2 * CONCURRENCY);
+    await second.end("SIGKILL");
+    await expect.poll(() => first.log, { timeout: 15_000 }).toContain("a budget is used up");
+    release();
+    const counted = async () => {
+      const deliveries = await first.deliveries("&route=counted");
+      return deliveries.map(({ state }) => state).toSorted();
+    };
+    await expect.poll(counted).toEqual(["done", "done", "queued", "queued"]);
+    expect(model.requests).toHaveLength(2 * CONCURRENCY);
   });
 
   it("begin again elsewhere, and say so, when the gateway that carries them out is killed", async () => {

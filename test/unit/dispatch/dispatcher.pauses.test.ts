@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ScopedBudget } from "../../../src/dispatch/rules.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
+import type { Usage } from "../../../src/storage/operational-state.ts";
 import { agentSpec, DispatchBench, failing, openRun, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";
 
@@ -164,6 +165,29 @@ describe("pauses and budgets", () => {
     bench.dispatcher.enqueue([{ ...replied!, begun: true, replied: true }]);
     await expect.poll(() => runner.begun.length, PATIENT).toBe(6);
     expect(bench.dispatcher.open).toBe(1);
+  });
+
+  it.each([
+    ["an agent run", agentSpec()],
+    ["a text that is sent as it is", agentSpec({ mode: "deliver" })],
+    ["a wake", wakeSpec()],
+  ])("begins %s when its count is on disk, so that a crash lets no more begin", async (_, spec) => {
+    bench.rules.set("mail", budget("mail", 1));
+    const counted = Promise.withResolvers<void>();
+    const store = new Proxy(bench.store, {
+      get: (target, name) => {
+        if (name !== "addUsage") return Reflect.get(target, name, target).bind?.(target);
+        return (usage: readonly Usage[]) => counted.promise.then(() => target.addUsage(usage));
+      },
+    });
+    await bench.startWith({ store });
+    await bench.enqueueAs({ mappingId: "mail" }, spec);
+    await settle();
+    const begun = (): readonly unknown[] => [...bench.host.runs, ...bench.host.sent, ...bench.host.events];
+    expect(begun()).toEqual([]);
+    counted.resolve();
+    await bench.settledRuns(1);
+    expect(begun()).not.toEqual([]);
   });
 
   it("wakes draw on budgets as well, and continue in their order when their mapping is resumed", async () => {

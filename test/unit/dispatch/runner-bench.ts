@@ -45,6 +45,8 @@ export class RunnerBench {
   readonly logged: string[] = [];
   /** The mapping that runs are carried out for. */
   mappingId: string | null = null;
+  /** Until it is resolved, the store does not have what was counted against budgets. */
+  counted: Promise<void> | undefined;
   /** What giving a notice comes to. */
   onNotice: () => Promise<void> = given;
   retry: RetryConfig = RETRY;
@@ -79,6 +81,7 @@ export class RunnerBench {
     this.host.reset();
     for (const kept of [this.settled, this.dispatched, this.notices, this.details, this.logged]) kept.length = 0;
     this.mappingId = null;
+    this.counted = undefined;
     this.onNotice = given;
     this.retry = RETRY;
     this.callbacks = undefined;
@@ -107,6 +110,7 @@ export class RunnerBench {
     const context: DispatchContext = {
       measurements: new Measurements(),
       spend: () => undefined,
+      counted: () => this.counted,
       store,
       host,
       clock,

@@ -86,6 +86,18 @@ describe("a gateway that shares turns with others", () => {
     expect(bench.host.runs).toHaveLength(1);
   });
 
+  it("hands no turn out before it is counted against its budgets on disk", async () => {
+    own = { ...OFFER, agents: [] };
+    await other();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.counted = promise;
+    void bench.carryOutAlone(await bench.accept()).catch(() => {});
+    await seen();
+    expect(table.rows).toEqual([]);
+    resolve();
+    await expect.poll(() => table.rows.length).toBe(1);
+  });
+
   it.each([
     ["another hooks block or version", { alike: "2" }],
     ["no such agent", { agents: ["ops"] }],
@@ -154,7 +166,11 @@ describe("a gateway that shares turns with others", () => {
     it("carries its turns out again, and says in the prompt that they may have taken effect", async () => {
       await handOut("rerun");
       await seen();
-      await carriedOut;
+      // Pauses, budgets and bounds of concurrency hold for the next attempt.
+      expect(await carriedOut).toMatchObject({ kind: "postponed", holdsLane: true, replied: false });
+      expect(bench.host.runs).toEqual([]);
+      expect(await bench.detail(runId)).toMatchObject({ reason: expect.stringContaining("is gone or cut off") });
+      await bench.carryOut(runId);
       expect(await attemptsOf(runId)).toEqual(["interrupted", "ok"]);
       expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a2`]);
       expect(bench.host.runs[0]!.prompt).toContain("may already have taken effect");
