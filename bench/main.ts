@@ -4,8 +4,9 @@
  * the bare server again, and ratios are taken within the round, because the machine's speed drifts.
  *
  * The result is printed and written to bench/RESULTS.md, whatever it is, and a row of it to bench/HISTORY.md.
- * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `postgres` with `postgres-several`, `strangers`, `first-hour`)
- * and leaves the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
+ * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `stored`, `transforms`, `postgres` with `postgres-several`, `strangers`, `first-hour`)
+ * and leaves the others as they are written there. `--quick` measures shortly and writes nothing, nor does `--stored=10000000`, which
+ * takes another number of stored deliveries. `npm run bench -- profile`
  * prints where the main thread spends a call (see profile.ts); `npm run bench -- scale` simulates many gateways; `npm run bench -- openclaw` is another benchmark,
  * inside the real OpenClaw (see openclaw/run-openclaw-bench.ts).
  */
@@ -25,6 +26,7 @@ import { reportSeveral } from "./several-gateways.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
 import { reportSlowStrangers } from "./slow-strangers.ts";
 import { reportTransformCalls } from "./transform-calls.ts";
+import { reportStored } from "./stored.ts";
 import { reportWatched } from "./watched.ts";
 import { reportWeight } from "./weight.ts";
 import type { WeightFigures } from "./weight.ts";
@@ -34,7 +36,8 @@ const quick = process.argv.includes("--quick");
 const timing: Timing = quick
   ? { rounds: 1, firstWarmupMs: 1_000, warmupMs: 500, durationMs: 1_500, connections: CONNECTIONS }
   : { rounds: 3, firstWarmupMs: 8_000, warmupMs: 1_500, durationMs: 5_000, connections: CONNECTIONS };
-const STORED = quick ? 20_000 : 1_000_000;
+const given = /^--stored=(\d+)$/.exec(process.argv.find((argument) => argument.startsWith("--stored=")) ?? "")?.[1];
+const STORED = given === undefined ? (quick ? 20_000 : 1_000_000) : Number(given);
 const QUEUED = quick ? 5_000 : 100_000;
 
 if (process.argv[2] === "openclaw") process.exit(await runOpenClawBench(process.argv.slice(3)));
@@ -69,6 +72,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
       { settled: 0, queued: QUEUED },
       { settled: STORED, queued: QUEUED },
     ]),
+  stored: () => reportStored(timing, [0, STORED]),
   transforms: () => reportTransformCalls(timing),
   postgres: () => reportPostgres(timing),
   "postgres-several": () => reportSeveral(timing),
@@ -85,7 +89,8 @@ if (unknown.length > 0) {
 const results = new URL("RESULTS.md", import.meta.url);
 const today = new Date().toISOString().slice(0, 10);
 const machine = `Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
-const sections = quick ? [] : sectionsOf(await readFile(results, "utf8"));
+const writes = !quick && given === undefined;
+const sections = !writes ? [] : sectionsOf(await readFile(results, "utf8"));
 // `postgres` is every part of it.
 const isChosen = (name: string): boolean => chosen.some((one) => name === one || name.startsWith(`${one}-`));
 const wanted = Object.entries(parts).filter(([name]) => chosen.length === 0 || isChosen(name));
@@ -109,7 +114,7 @@ const report = `# Results of the benchmark
 ${sections.join("\n\n")}
 `;
 console.log(report);
-if (!quick) {
+if (writes) {
   await writeFile(results, report);
   if (callFigures && weightFigures) await recordHistory(today, { ...callFigures, ...weightFigures });
 }

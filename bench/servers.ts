@@ -123,6 +123,8 @@ export interface GatewayOptions {
   readonly concurrency?: number;
   /** Where its deliveries are; in SQLite when absent. */
   readonly databaseUrl?: string | undefined;
+  /** `hooks.retention`. */
+  readonly retention?: object;
   /** True: other gateways are on the database. */
   readonly several?: boolean;
   /** The first when absent. */
@@ -168,7 +170,7 @@ export function senderPath(sender: SenderName): string {
 }
 
 function configuration(options: GatewayOptions, modelUrl: string): object {
-  const { mappings, presets = {}, sender, concurrency = 4, databaseUrl, several = false } = options;
+  const { mappings, presets = {}, sender, concurrency = 4, databaseUrl, several = false, retention } = options;
   return {
     gateway: { bind: "loopback", auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 1 },
     agents: { defaults: { model: "bench/slow", heartbeat: { every: "0m" } } },
@@ -180,6 +182,7 @@ function configuration(options: GatewayOptions, modelUrl: string): object {
       maxQueuedRuns: 10_000_000,
       concurrency,
       ...(databaseUrl !== undefined && { store: { url: databaseUrl, several } }),
+      ...(retention !== undefined && { retention }),
       publicUrl: "https://gateway.example.com",
       presets: Object.keys(presets),
       ...presets,

@@ -24,6 +24,8 @@ export interface WeightFigures {
 }
 
 const SETTLE_MS = 3_000;
+/** After a minute without a call the gateway gives memory back. */
+const QUIET_MS = 65_000;
 const PRESETS = 50;
 /** Agent runs at once, on a model that answers at once: what is measured is the gateway. */
 const CONCURRENCY = 16;
@@ -45,7 +47,8 @@ export async function reportWeight(
     ["idle, 1 mapping: memory", mib(idle.memory)],
     [`idle, ${Object.keys(withSecrets()).length} presets: memory`, mib(presets.memory)],
     [`idle, ${count(stored)} deliveries stored: memory`, mib(full.memory)],
-    [`${count(queued)} runs queued by calls: memory`, mib(queue.memoryMiB)],
+    [`${count(queued)} runs queued by calls: memory right after the last call`, mib(queue.busyMiB)],
+    ["a minute later", mib(queue.memoryMiB)],
     ["of that, for each 10,000 queued", mib(((queue.memoryMiB - queue.beforeMiB) / queued) * 10_000)],
     ["CPU of one of these calls: main thread, writer, V8 helpers, other", cpuCells(queue.cpu)],
     ["bytes on disk for a delivery of 1 KiB that waits", count(queue.bytesPerDelivery)],
@@ -57,7 +60,7 @@ export async function reportWeight(
   ];
   const text = `## What a gateway weighs
 
-Memory is what Linux counts as resident, ${SETTLE_MS / 1_000} s after the start or after the last call. The gateway is pinned to one core.
+Memory is what Linux counts as resident, ${SETTLE_MS / 1_000} s after the start or after the last call; a minute without a call later, the gateway has given back what a burst took. The gateway is pinned to one core.
 
 | what | |
 |---|---|
@@ -111,7 +114,9 @@ async function measureQueue(timing: Timing, queued: number) {
       });
       refuseFailures("the queue", result);
       await sleep(SETTLE_MS);
-      return { beforeMiB, memoryMiB: await gateway.memoryMiB(), before, cpu: result.cpu };
+      const busyMiB = await gateway.memoryMiB();
+      await sleep(QUIET_MS);
+      return { beforeMiB, busyMiB, memoryMiB: await gateway.memoryMiB(), before, cpu: result.cpu };
     });
     // The log is emptied into the file when the gateway ends.
     const bytesPerDelivery = ((await bytesIn(stateDir)) - calls.before) / queued;
