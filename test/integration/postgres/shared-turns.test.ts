@@ -158,8 +158,9 @@ describe("turns of several gateways on one database", () => {
     for (let key = 0; key < 2 * CONCURRENCY; key++) await first.post("/hooks/counted", { key });
     await expect.poll(() => model.requests.length).toBe(2 * CONCURRENCY);
     await second.end("SIGKILL");
-    await expect.poll(() => first.log, { timeout: 15_000 }).toContain("a budget is used up");
+    await expect.poll(() => interrupted(first), { timeout: 15_000 }).toBe(CONCURRENCY);
     release();
+    await expect.poll(() => first.log, { timeout: 15_000 }).toContain("a budget is used up");
     const counted = async () => {
       const deliveries = await first.deliveries("&route=counted");
       return deliveries.map(({ state }) => state).toSorted();
