@@ -38,6 +38,8 @@ export class TurnExchange implements Turns {
   readonly #options: TurnExchangeOptions;
   readonly #handed: HandedTurns;
   readonly #taken: TakenTurns;
+  /** Turns that this gateway keeps, from the choice on: others are chosen for what comes at the same time. */
+  #chosen = 0;
   /** Turns of its own runs, under way or waiting for room here, by what cuts them off. */
   readonly #own = new Set<() => void>();
   /** Of these, under way. */
@@ -114,9 +116,14 @@ export class TurnExchange implements Turns {
     if ("place" in chosen && chosen.place !== undefined) {
       return this.#handed.carryOut(context, run, { ...attempt, place: chosen.place, begun });
     }
-    await recordBegin(context, run, attempt);
-    await begun();
-    return "notBegun" in chosen ? chosen : this.#carryOutHere(run, attempt);
+    this.#chosen++;
+    try {
+      await recordBegin(context, run, attempt);
+      await begun();
+      return "notBegun" in chosen ? chosen : await this.#carryOutHere(run, attempt);
+    } finally {
+      this.#chosen--;
+    }
   }
 
   resume(run: ActiveRun, attempt: number): Promise<TurnEnd | undefined> {
@@ -137,7 +144,7 @@ export class TurnExchange implements Turns {
       return { notBegun: `no gateway with this configuration has the agent ${agentId}` };
     // What such a run leaves in the state folder, its next one continues.
     if (isAble && (workspace !== undefined || sessionMode === "persistent")) return { place: undefined };
-    const ownLoad = (this.#underWay + this.#handed.countAt(this.#place)) / turns;
+    const ownLoad = (this.#chosen + this.#handed.countAt(this.#place)) / turns;
     let least = isAble ? ownLoad : Infinity;
     let place: number | undefined;
     for (const { number, offer } of able) {

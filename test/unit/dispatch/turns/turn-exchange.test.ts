@@ -86,6 +86,15 @@ describe("a gateway that shares turns with others", () => {
     expect(bench.host.runs).toHaveLength(1);
   });
 
+  it("shares turns that come at the same time", async () => {
+    await other();
+    hang();
+    const runIds = await Promise.all(Array.from({ length: 2 * OFFER.turns }, () => bench.accept()));
+    for (const runId of runIds) void bench.carryOutAlone(runId).catch(() => {});
+    await expect.poll(() => bench.host.runs.length).toBe(OFFER.turns);
+    expect(table.rows).toHaveLength(OFFER.turns);
+  });
+
   it("hands no turn out before it is counted against its budgets on disk", async () => {
     own = { ...OFFER, agents: [] };
     await other();
