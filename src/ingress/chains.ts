@@ -117,7 +117,7 @@ export class Chains {
   /** Of an event whose own words the preset knows, these count, and not what it only quotes. */
   #read({ headers, body }: Received, resolved: Routed): ChainMark | undefined {
     const header = headers[CHAIN_HEADER] ?? "";
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     if (header === "" && !bytes.includes(MARK_START)) return undefined;
     const { route, context } = resolved;
     const written =

@@ -37,6 +37,8 @@ export class EmbeddedChannels implements HostChannels {
   readonly #print: ((message: ChannelMessage) => void) | undefined;
   /** Of each channel's configuration, which is another object after a reload. */
   readonly #senders = new WeakMap<OwnChannelConfig, PartSender>();
+  /** Of the configuration that was asked for last: every accepted call asks. */
+  #listed: { readonly config: GatewayConfig; readonly channels: readonly ChannelInfo[] } | undefined;
 
   constructor(options: {
     config: () => GatewayConfig;
@@ -57,7 +59,9 @@ export class EmbeddedChannels implements HostChannels {
 
   /** `console` first, when it is enabled. */
   list(): readonly ChannelInfo[] {
-    return listChannels(this.#config());
+    const config = this.#config();
+    if (this.#listed?.config !== config) this.#listed = { config, channels: listChannels(config) };
+    return this.#listed.channels;
   }
 
   lastRoute(agentId: string): Promise<ChannelTarget | undefined> {

@@ -124,17 +124,17 @@ export function applyPolicy(
     wakeMode: action.wakeMode,
     model: action.model,
     thinking: action.thinking,
-    ...(origin.level && { level: origin.level }),
-    ...(origin.chain && { chain: origin.chain }),
+    level: origin.level,
+    chain: origin.chain,
     tools: origin.tools,
     permissions: origin.permissions,
     egress: origin.egress,
     workspace: action.workspace,
-    ...(action.sessionMode === "persistent" ? { sessionMode: action.sessionMode } : {}),
+    sessionMode: action.sessionMode === "persistent" ? action.sessionMode : undefined,
     timeoutMs: timeoutMs(config, action),
     interrupted: origin.interrupted,
     source: origin.contentSource,
-    ...(origin.extract && { extract: origin.extract }),
+    extract: origin.extract,
     unsafe: action.allowUnsafeExternalContent === true && origin.extract === undefined,
     delivery: undefined,
     fallback: undefined,
@@ -199,8 +199,8 @@ function wakeSpec(
 /** The text without what no one sees, and how much that was. */
 function seenText(written: string, textKind: TextKind | undefined): Pick<AgentSpec, "message" | "textKind" | "hidden"> {
   const { text: message, counts } = removeHidden(written, textKind);
-  const isHidden = Object.values(counts).some((count) => count > 0);
-  return { message, ...(textKind && { textKind }), ...(isHidden && { hidden: counts }) };
+  // Whatever is taken out leaves another text.
+  return { message, textKind, hidden: message === written ? undefined : counts };
 }
 
 function seenWake(written: string, kind: TextKind | undefined): Pick<WakeSpec, "text" | "textKind" | "hidden"> {

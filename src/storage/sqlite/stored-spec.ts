@@ -11,14 +11,11 @@ export interface StoredSpec {
  * of text nothing; only a text that UTF-8 cannot represent stays within the JSON.
  */
 export function storeSpec(spec: RunSpec): StoredSpec {
-  if (spec.kind === "wake") {
-    const { text, ...rest } = spec;
-    return text.isWellFormed() ? { text, json: JSON.stringify(rest) } : { text: null, json: JSON.stringify(spec) };
-  }
-  const { message, ...rest } = spec;
-  return message.isWellFormed()
-    ? { text: message, json: JSON.stringify(rest) }
-    : { text: null, json: JSON.stringify(spec) };
+  const text = textOf(spec);
+  if (!text.isWellFormed()) return { text: null, json: JSON.stringify(spec) };
+  // A copy whose text is undefined costs half of one that leaves it out.
+  const rest = spec.kind === "wake" ? { ...spec, text: undefined } : { ...spec, message: undefined };
+  return { text, json: JSON.stringify(rest) };
 }
 
 /** The spec that {@link storeSpec} was given; its text is empty when retention has removed it. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeHidden, removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../../src/core/boundary/wrap-untrusted.ts";
@@ -23,6 +24,27 @@ describe("what no one sees", () => {
   ])("%j becomes %j", (content, text, removed) => {
     const seen = removeHidden(content);
     expect({ text: seen.text, removed: describeHidden(seen.counts) }).toEqual({ text, removed });
+  });
+
+  it("is counted when, and only when, another text is left", () => {
+    const parts = [
+      "word ",
+      "<!-- x -->",
+      "<!--",
+      "-->",
+      "<script>a</script>",
+      "<p hidden>b</p>",
+      "]:",
+      "[x]: <> (c)\n",
+    ];
+    const hidden = [`DATA:a/b,${"A".repeat(80)}`, "data:", "\u200B", "\u202E", "ä", "葛\u{E0100}", "\n"];
+    const texts = fc.array(fc.constantFrom(...parts, ...hidden), { maxLength: 8 }).map((each) => each.join(""));
+    fc.assert(
+      fc.property(texts, fc.constantFrom("html", "markdown", "plain"), (content, kind) => {
+        const { text, counts } = removeHidden(content, kind);
+        expect(describeHidden(counts) === "").toBe(text === content);
+      }),
+    );
   });
 
   it.each([
