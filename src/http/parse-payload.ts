@@ -13,10 +13,10 @@ const ESCAPED_LETTER = /\\u00[5-7]/;
  * is an object with an own `prototype`.
  *
  * JSON.parse makes them harmless own properties, but a transform that assigns key by key would not.
- * `text` is the JSON the value was parsed from; the value is walked only when it can hold such a key.
+ * `text` is the JSON the value was parsed from; the value is walked only when it can hold such a key, which is returned.
  */
-export function dropPollutingKeys(value: object, text: string): void {
-  if (!mayPollute(text)) return;
+export function dropPollutingKeys(value: object, text: string): boolean {
+  if (!mayPollute(text)) return false;
   const pending: object[] = [value];
   for (let holder = pending.pop(); holder !== undefined; holder = pending.pop()) {
     if (Object.hasOwn(holder, "__proto__")) Reflect.deleteProperty(holder, "__proto__");
@@ -27,6 +27,7 @@ export function dropPollutingKeys(value: object, text: string): void {
       if (typeof child === "object" && child !== null) pending.push(child);
     }
   }
+  return true;
 }
 
 function mayPollute(text: string): boolean {
@@ -57,7 +58,13 @@ export type PayloadRefusalCode =
   | "UNSUPPORTED_MEDIA_TYPE";
 
 export type ParsedPayload =
-  | { readonly ok: true; readonly payload: Payload; readonly format: PayloadFormat }
+  | {
+      readonly ok: true;
+      readonly payload: Payload;
+      readonly format: PayloadFormat;
+      /** True: `JSON.parse` alone makes the payload of the bytes. */
+      readonly isPlain: boolean;
+    }
   /** `detail` is a sentence for the caller; it never holds a part of the body. */
   | { readonly ok: false; readonly code: PayloadRefusalCode; readonly detail: string };
 
@@ -103,7 +110,7 @@ export function parsePayload(
   const format = acceptedFormat(media.kind, options.accept);
   const maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH;
   const json = trimmed === undefined ? "invalid utf-8" : parseJson(trimmed, raw, maxDepth);
-  if (typeof json === "object") return accepted(json, "json");
+  if (typeof json === "object") return json;
   if (json === "too deep" && format !== "text") {
     return refused("TOO_DEEP", `The JSON body is nested deeper than ${maxDepth} levels; send a flatter one.`);
   }
@@ -118,8 +125,8 @@ export function parsePayload(
     : refused("INVALID_JSON", "The body is not valid JSON; send JSON.");
 }
 
-function accepted(payload: Payload, format: PayloadFormat): ParsedPayload {
-  return { ok: true, payload, format };
+function accepted(payload: Payload, format: PayloadFormat, isPlain = false): ParsedPayload {
+  return { ok: true, payload, format, isPlain };
 }
 
 function refused(code: PayloadRefusalCode, detail: string): ParsedPayload {
@@ -148,20 +155,28 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   return INTEGER.test(source) ? source : value;
 }
 
-/** An object or array, or the reason why there is none. */
-function parseJson(text: string, raw: Uint8Array, maxDepth: number): Payload | "scalar" | "too deep" | "invalid" {
+/** A payload, or the reason why there is none. */
+function parseJson(text: string, raw: Uint8Array, maxDepth: number): ParsedPayload | "scalar" | "too deep" | "invalid" {
   const isNested = text.startsWith("{") || text.startsWith("[");
   if (isNested && exceedsDepth(text, raw, maxDepth)) return "too deep";
+  const hasLongNumber = LONG_NUMBER.test(text);
   let value: unknown;
   try {
-    value = LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+    value = hasLongNumber ? JSON.parse(text, keepDigits) : JSON.parse(text);
   } catch {
     return "invalid";
   }
   if (!isNested) return "scalar";
   const payload = value as Payload;
-  dropPollutingKeys(payload, text);
-  return payload;
+  const mayDiffer = dropPollutingKeys(payload, text) || hasLongNumber;
+  return accepted(payload, "json", !mayDiffer && isBare(raw));
+}
+
+const BRACKETS: ReadonlySet<number | undefined> = new Set(Buffer.from("{}[]"));
+
+/** True when nothing stands before or behind the object or the array, such as a byte order mark. */
+function isBare(raw: Uint8Array): boolean {
+  return BRACKETS.has(raw[0]) && BRACKETS.has(raw.at(-1));
 }
 
 function acceptedFormat(kind: MediaType["kind"], accept: ParsePayloadOptions["accept"]): "form" | "text" | undefined {

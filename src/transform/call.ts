@@ -7,6 +7,8 @@ export interface TransformCall {
   readonly method: string;
   /** The exact bytes received. */
   readonly rawBody: Uint8Array;
+  /** What `JSON.parse` makes of the body, where that is known to be a payload as it is. */
+  readonly bodyPayload?: unknown;
   /** The path that all hooks lie below: `/hooks`; absent: none. */
   readonly basePath?: string;
   /** The sender's id for the delivery. */

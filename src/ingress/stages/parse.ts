@@ -8,6 +8,8 @@ import type { VerifiedRequest } from "./verify.ts";
 export interface Parsed {
   readonly context: PayloadContext;
   readonly format: PayloadFormat;
+  /** The payload, where `JSON.parse` alone makes it of the body. */
+  readonly bodyPayload: unknown;
 }
 
 /** Reads the body as JSON or as what the route takes besides. */
@@ -26,5 +28,6 @@ export function parse(
       now: new Date(request.receivedAt),
     },
     format: parsed.format,
+    bodyPayload: parsed.isPlain ? parsed.payload : undefined,
   };
 }

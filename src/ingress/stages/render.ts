@@ -42,7 +42,7 @@ export function render(
   ingress: Pick<IngressContext, "host" | "measurements">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   request: Pick<VerifiedRequest, "method" | "body">,
-  resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
+  resolved: Pick<Resolved, "route" | "context" | "bodyPayload" | "ofSender" | "deliveryId">,
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   const made = renderRoute(ingress, active, request, resolved);
   return made instanceof Promise
@@ -68,7 +68,7 @@ function renderRoute(
   ingress: Pick<IngressContext, "host" | "measurements">,
   { config }: Pick<ActiveConfig, "config">,
   { method, body: rawBody }: Pick<VerifiedRequest, "method" | "body">,
-  { route, context, deliveryId }: Pick<Resolved, "route" | "context" | "deliveryId">,
+  { route, context, bodyPayload, deliveryId }: Pick<Resolved, "route" | "context" | "bodyPayload" | "deliveryId">,
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   if (route === "wake") return single(readWakePayload(context.payload));
   if (route === "agent") return directAgent(context.payload);
@@ -78,7 +78,7 @@ function renderRoute(
   if (isRefusal(items)) return UNFIT.has(items.refused) ? { actions: [], ended: unfit(items) } : items;
   if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
-  const call = { method, rawBody, basePath: config.path, deliveryId };
+  const call = { method, rawBody, bodyPayload, basePath: config.path, deliveryId };
   return renderItems(ingress, route, { items, call, config }).catch((error: unknown) => failed(ingress, route, error));
 }
 

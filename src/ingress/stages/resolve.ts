@@ -19,6 +19,8 @@ export type Route = "wake" | "agent" | CompiledMapping;
 export interface Resolved {
   readonly route: Route;
   readonly context: PayloadContext;
+  /** See {@link Parsed}. */
+  readonly bodyPayload?: unknown;
   /** True on a path where the sender proves who it is in a way of its own. */
   readonly ofSender: boolean;
   /** The sender's id for this delivery. */
@@ -38,9 +40,9 @@ export function resolve(
   request: VerifiedRequest,
   parsed: Parsed,
 ): Resolved | Refusal | Promise<Resolved | Refusal> {
-  const { context } = parsed;
+  const { context, bodyPayload } = parsed;
   if (isDirect(request.path)) {
-    return { route: request.path, context, ofSender: false, deliveryId: undefined, miss: undefined };
+    return { route: request.path, context, bodyPayload, ofSender: false, deliveryId: undefined, miss: undefined };
   }
   const mapping = sender
     ? active.mappings.resolveOn(sender.route.path, context.payload)
@@ -56,7 +58,7 @@ function fitMapping(
   call: { readonly request: VerifiedRequest; readonly parsed: Parsed; readonly ofSender: boolean },
 ): Resolved | Refusal {
   const { request, ofSender } = call;
-  const { context, format } = call.parsed;
+  const { context, format, bodyPayload } = call.parsed;
   if (!mapping) return refuse("NOT_FOUND");
   if (mapping.config.broken !== undefined) return refuse("NOT_READY", SET_ASIDE);
   const { maxBodyBytes, accept } = active.mappings.rulesOf(mapping);
@@ -64,7 +66,7 @@ function fitMapping(
   if (format !== "json" && !accept.includes(format)) {
     return refuse("UNSUPPORTED_MEDIA_TYPE", unsupportedTypeMessage(readMediaType(request.headers["content-type"])));
   }
-  return { ...recognize(mapping, context), ofSender };
+  return { ...recognize(mapping, context), bodyPayload, ofSender };
 }
 
 function resolveAnywhere(
@@ -77,7 +79,7 @@ function resolveAnywhere(
   return hooks.resolve.promise(context);
 }
 
-function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolved, "ofSender"> {
+function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolved, "ofSender" | "bodyPayload"> {
   const { preset, config } = mapping;
   const miss = matchesSource(mapping, given.payload) ? undefined : "no mapping of this path takes the payload's source";
   if (!preset) return { route: mapping, context: given, deliveryId: undefined, miss };

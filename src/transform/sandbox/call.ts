@@ -8,6 +8,8 @@ export class SandboxCall {
   readonly module: number;
   /** The transform's arguments as JSON, and the bytes of the body. */
   readonly context: string;
+  /** True: the arguments lack the payload, which the process reads from the body. */
+  readonly readsBody: boolean;
   readonly rawBody: Uint8Array;
   /** Time of the request, on the pool's clock. */
   readonly askedAt: number;
@@ -19,7 +21,9 @@ export class SandboxCall {
   /** Throws a TypeError for a payload that is no JSON. */
   constructor(module: number, call: TransformCall, askedAt: number) {
     this.module = module;
-    this.context = JSON.stringify(contextFields(call));
+    const fields = contextFields(call);
+    this.readsBody = call.bodyPayload !== undefined && fields.payload === call.bodyPayload;
+    this.context = JSON.stringify(this.readsBody ? { ...fields, payload: undefined } : fields);
     this.rawBody = call.rawBody;
     this.askedAt = askedAt;
     this.#settle = Promise.withResolvers();

@@ -26,7 +26,8 @@ const Bytes = Uint8Array;
 const Memory = ArrayBuffer;
 const byteLength = Buffer.byteLength.bind(Buffer);
 const encodeInto = TextEncoder.prototype.encodeInto.bind(new TextEncoder());
-const decode = TextDecoder.prototype.decode.bind(new TextDecoder("utf-8", { ignoreBOM: true }));
+/** Text of UTF-8, also when a module has replaced the decoder. */
+export const decode = TextDecoder.prototype.decode.bind(new TextDecoder("utf-8", { ignoreBOM: true }));
 const typedArray: object = Reflect.getPrototypeOf(Bytes.prototype) ?? {};
 const { bind, call } = Function.prototype as unknown as Readonly<Record<"bind" | "call", () => unknown>>;
 /** Makes a method a function of what it is called on. */

@@ -24,7 +24,14 @@ export type SandboxRequest =
       readonly maxResultBytes: number;
     }
   /** No one but the two can guess the id, so no module answers a call that it was not handed. */
-  | { readonly do: "call"; readonly id: number; readonly module: number; readonly context: ContextFields };
+  | {
+      readonly do: "call";
+      readonly id: number;
+      readonly module: number;
+      /** True: the payload is what `JSON.parse` makes of the body, and `context` lacks it, so that it travels once. */
+      readonly readsBody: boolean;
+      readonly context: ContextFields;
+    };
 
 /** Process to gateway. Calls are carried out one after the other, reported and answered in their order. */
 export type SandboxReply =

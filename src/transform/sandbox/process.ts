@@ -136,7 +136,9 @@ export class SandboxProcess {
     this.#windowBytes += call.bytes;
     if (this.depth === 1) this.#setDue(this.#settings.limits.timeoutMs);
     // The context is JSON already.
-    this.#child.write(`{"do":"call","id":${id},"module":${call.module},"context":${call.context}}`, call.rawBody);
+    const { module, readsBody, context, rawBody } = call;
+    const head = `{"do":"call","id":${id},"module":${module},"readsBody":${readsBody}`;
+    this.#child.write(`${head},"context":${context}}`, rawBody);
   }
 
   /** Looks at its time, and at its memory when it has been at one thing for `patienceMs`, `isThorough` always. */

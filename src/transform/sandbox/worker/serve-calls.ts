@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { transformContext } from "../../context.ts";
-import type { TransformFunction } from "../../context.ts";
-import { memoryOf } from "../frames.ts";
+import type { ContextFields, TransformFunction } from "../../context.ts";
+import { decode, memoryOf } from "../frames.ts";
 import { encodeResult } from "./encode-result.ts";
 import type { GatewayChannel } from "./gateway-channel.ts";
 import type { SandboxRequest } from "../messages.ts";
@@ -22,7 +22,8 @@ export interface ServeCallsOptions {
 }
 
 interface Call {
-  readonly request: Extract<SandboxRequest, { do: "call" }>;
+  readonly id: number;
+  readonly context: ContextFields;
   readonly rawBody: Uint8Array;
   readonly transform: TransformFunction;
 }
@@ -57,8 +58,7 @@ export function serveCalls(options: ServeCallsOptions): void {
     }
     return call === undefined ? onEnd() : carryOut(call);
   };
-  const carryOut = ({ request, rawBody, transform }: Call): void => {
-    const { id, context } = request;
+  const carryOut = ({ id, context, rawBody, transform }: Call): void => {
     let isOpen = true;
     const answer = (json: string): void => {
       if (!isOpen) return;
@@ -108,7 +108,9 @@ function nextCall({ channel, transforms }: ServeCallsOptions): Call | undefined 
   const request = parse(frame.json) as SandboxRequest;
   const transform = request.do === "call" ? transforms[request.module] : undefined;
   if (request.do !== "call" || transform === undefined) throw new Error("the gateway asks for what was not loaded");
-  return { request, rawBody: bufferOf(memoryOf(frame.body)), transform };
+  const { id, readsBody } = request;
+  const context = readsBody ? { ...request.context, payload: parse(decode(frame.body)) as unknown } : request.context;
+  return { id, context, rawBody: bufferOf(memoryOf(frame.body)), transform };
 }
 
 /** Waits as `await` does, and calls one of the two once. */

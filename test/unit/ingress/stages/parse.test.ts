@@ -20,6 +20,7 @@ describe("parse", () => {
         now: new Date("2026-02-03T04:05:06.007Z"),
       },
       format: "json",
+      bodyPayload: { repo: "site" },
     });
   });
 

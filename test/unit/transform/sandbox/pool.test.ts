@@ -43,6 +43,20 @@ describe("a pool of sandbox processes", { timeout: 60_000 }, () => {
     expect(answers).toEqual(sizes.map((size) => ({ text: "big", sessionKey: String(size) })));
   });
 
+  it("gives a payload that the body has from there, and any other as it is", async () => {
+    const text = `JSON.parse = () => "patched"; export default ({ payload, rawBody }) => ({ text: JSON.stringify(payload), name: rawBody.byteLength });`;
+    await using snapshot = new PoolSnapshot({ "shows.mjs": text });
+    const pool = await snapshot.start();
+    const payload = { not: "sent" };
+    const body = Buffer.from('{"a":["ü",1.5,null]}');
+
+    const fromBody = await pool.call(0, { ...call(payload, body), bodyPayload: payload });
+    const item = await pool.call(0, { ...call({ n: 1 }, body), bodyPayload: payload });
+
+    expect(fromBody).toEqual({ text: '{"a":["ü",1.5,null]}', name: body.byteLength });
+    expect(item).toEqual({ text: '{"n":1}', name: body.byteLength });
+  });
+
   it("distinguishes undefined, null and arrays", async () => {
     const text = `export default ({ payload }) => ({ none: undefined, skip: null, many: [{ text: "a" }, null] })[payload];`;
     await using snapshot = new PoolSnapshot({ "kinds.mjs": text });

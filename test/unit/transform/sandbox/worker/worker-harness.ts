@@ -103,7 +103,7 @@ export class WorkerHarness implements AsyncDisposable {
     const { module = 0, fields, body = Buffer.from(JSON.stringify(payload)) } = options;
     const id = ++this.#lastId;
     const context = { payload, headers: {}, query: {}, path: "x", method: "POST", time: 0, ...fields };
-    this.send({ do: "call", id, module, context }, body);
+    this.send({ do: "call", id, module, readsBody: false, context }, body);
     return id;
   }
 
