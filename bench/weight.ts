@@ -24,8 +24,8 @@ export interface WeightFigures {
 }
 
 const SETTLE_MS = 3_000;
-/** After a minute without a call the gateway gives memory back. */
-const QUIET_MS = 65_000;
+/** After a quiet minute the gateway gives memory back; one begins within a minute. */
+const QUIET_MS = 125_000;
 const PRESETS = 50;
 /** Agent runs at once, on a model that answers at once: what is measured is the gateway. */
 const CONCURRENCY = 16;
@@ -48,7 +48,7 @@ export async function reportWeight(
     [`idle, ${Object.keys(withSecrets()).length} presets: memory`, mib(presets.memory)],
     [`idle, ${count(stored)} deliveries stored: memory`, mib(full.memory)],
     [`${count(queued)} runs queued by calls: memory right after the last call`, mib(queue.busyMiB)],
-    ["a minute later", mib(queue.memoryMiB)],
+    ["two minutes later", mib(queue.memoryMiB)],
     ["of that, for each 10,000 queued", mib(((queue.memoryMiB - queue.beforeMiB) / queued) * 10_000)],
     ["CPU of one of these calls: main thread, writer, V8 helpers, other", cpuCells(queue.cpu)],
     ["bytes on disk for a delivery of 1 KiB that waits", count(queue.bytesPerDelivery)],
@@ -60,7 +60,7 @@ export async function reportWeight(
   ];
   const text = `## What a gateway weighs
 
-Memory is what Linux counts as resident, ${SETTLE_MS / 1_000} s after the start or after the last call; a minute without a call later, the gateway has given back what a burst took. The gateway is pinned to one core.
+Memory is what Linux counts as resident, ${SETTLE_MS / 1_000} s after the start or after the last call; two minutes without a call later, the gateway has given back what a burst took. The gateway is pinned to one core.
 
 | what | |
 |---|---|

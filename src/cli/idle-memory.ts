@@ -2,10 +2,8 @@ import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-const CHECK_MS = 1_000;
-/** Checks that must have been quiet, one after the other. */
-const QUIET_CHECKS = 60;
-/** The share of the time that a quiet process is at work. */
+const CHECK_MS = 60_000;
+/** The share of the time between two checks that a quiet process is at work. */
 const QUIET = 0.05;
 /** Memory without an object in it that is worth a collection. */
 const WORTH_BYTES = 32 * 1_048_576;
@@ -22,13 +20,12 @@ type Collect = (options: {
  * twice as much for days.
  *
  * A collection takes some 30 ms, and V8 discards compiled code with the shapes of objects that are gone: calls of the
- * next seconds cost up to half as much again. So it waits until the process was quiet for a minute.
+ * next seconds cost up to half as much again. So it waits for a quiet minute.
  */
 export class IdleMemory {
   readonly #timer: NodeJS.Timeout;
   #collect: Collect | undefined;
   #before = performance.eventLoopUtilization();
-  #quietChecks = 0;
 
   constructor(checkMs = CHECK_MS) {
     this.#timer = setInterval(() => this.#check(), checkMs).unref();
@@ -42,9 +39,7 @@ export class IdleMemory {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, this.#before);
     this.#before = now;
-    this.#quietChecks = utilization > QUIET ? 0 : this.#quietChecks + 1;
-    if (this.#quietChecks < QUIET_CHECKS) return;
-    this.#quietChecks = 0;
+    if (utilization > QUIET) return;
     const { total_physical_size: held, used_heap_size: used } = getHeapStatistics();
     if (held - used < WORTH_BYTES) return;
     this.#collect ??= collector();
