@@ -163,10 +163,10 @@ class Reader {
     }
   }
 
-  /** Until it is known that nothing more matches. */
+  /** Until it is known that nothing matches, or it is stopped. */
   async #searchAll(query: string): Promise<number> {
     let ms = 0;
-    for (let cursor: string | null = ""; cursor !== null;) {
+    for (let cursor: string | null = ""; cursor !== null && !this.#isStopped;) {
       const page: { readonly ms: number; readonly next: string | null } = await this.#page(
         `${query}${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
       );
@@ -231,7 +231,7 @@ function row(settled: number, figures: Figures): string {
     figures.ratio.toFixed(2),
     ...[quiet.p50Ms, quiet.p99Ms, read.p50Ms, read.p99Ms].map((ms) => ms.toFixed(1)),
     ...[figures.pageMs, ...figures.nothingMs].map((ms) => ms.toFixed(0)),
-    Math.round(figures.removedPerSecond).toLocaleString("en"),
+    settled === 0 ? "" : Math.round(figures.removedPerSecond).toLocaleString("en"),
     ...[removing.p50Ms, removing.p99Ms].map((ms) => ms.toFixed(1)),
   ];
   return `| ${cells.join(" | ")} |`;
