@@ -77,6 +77,6 @@ describe.each([googleCalendar, googleDrive])("a call of $name", (preset) => {
     expect(await verify({ "x-goog-channel-token": `${TOKEN}x` })).toBe(false);
     expect(await verify({ "x-goog-channel-token": "" })).toBe(false);
     expect(await verify({})).toBe(false);
-    expect(parsePayload(call.body, undefined)).toEqual({ ok: true, payload: {}, format: "json" });
+    expect(parsePayload(call.body, undefined)).toEqual({ ok: true, payload: {}, format: "json", isPlain: false });
   });
 });
