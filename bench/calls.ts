@@ -1,17 +1,8 @@
 /** What an accepted-and-durable call costs, beside a bare `node:http` server and peers in the same run. */
-import { callBody } from "./call-body.ts";
-import type { LoadOptions, LoadResult } from "./load.ts";
+import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
-import { refuseFailures, runLoad } from "./run-load.ts";
-import {
-  HOOK_TOKEN,
-  lastMappingPath,
-  startBare,
-  startFastify,
-  startGateway,
-  startPgBoss,
-  startWebhook,
-} from "./servers.ts";
+import { loadBare, loadWithToken, refuseFailures } from "./run-load.ts";
+import { lastMappingPath, startBare, startFastify, startGateway, startPgBoss, startWebhook } from "./servers.ts";
 import type { RunningGateway, RunningServer, StateFolders } from "./servers.ts";
 import { sumOf } from "./thread-cpu.ts";
 
@@ -116,45 +107,19 @@ ${latencies.join("\n")}
   return { text, figures };
 }
 
-function load(
-  server: RunningServer,
-  path: string,
-  timing: Timing,
-  more: Partial<LoadOptions> = {},
-): Promise<LoadResult> {
-  return runLoad({
-    port: server.port,
-    pid: server.pid,
-    path,
-    headers: { authorization: `Bearer ${HOOK_TOKEN}` },
-    body: callBody(4711),
-    connections: timing.connections,
-    warmupMs: timing.warmupMs,
-    durationMs: timing.durationMs,
-    ...more,
-  });
-}
-
-async function loadBare(timing: Timing): Promise<LoadResult> {
-  const server = await startBare();
-  const result = await load(server, "/hooks/wake", timing);
-  await server.stop();
-  return result;
-}
-
 /** Bare, scenario, bare: each ratio is taken against the mean of the two around it. */
 async function measureScenario(scenario: Scenario, timing: Timing): Promise<Measured | undefined> {
   const { name, path } = scenario;
   const server = await scenario.start();
   if (server === undefined) return undefined;
-  const cold = await load(server, path, timing, { warmupMs: 0, durationMs: 1_500 });
-  await load(server, path, timing, { warmupMs: 0, durationMs: timing.firstWarmupMs });
+  const cold = await loadWithToken(server, path, timing, { warmupMs: 0, durationMs: 1_500 });
+  await loadWithToken(server, path, timing, { warmupMs: 0, durationMs: timing.firstWarmupMs });
   const rounds: Round[] = [];
   let accepted = 0;
   const begunBefore = await begunRuns(server);
   let before = await loadBare(timing);
   for (let round = 0; round < timing.rounds; round++) {
-    const result = await load(server, path, timing);
+    const result = await loadWithToken(server, path, timing);
     refuseFailures(name, result);
     const after = await loadBare(timing);
     const bareRate = (before.requestsPerSecond + after.requestsPerSecond) / 2;
@@ -183,12 +148,12 @@ async function begunRuns(server: RunningServer | RunningGateway): Promise<number
 async function reportLatencies(scenario: Scenario, timing: Timing): Promise<string[]> {
   const server = await scenario.start();
   if (server === undefined) return [];
-  await load(server, scenario.path, timing, { warmupMs: 0, durationMs: timing.firstWarmupMs });
+  await loadWithToken(server, scenario.path, timing, { warmupMs: 0, durationMs: timing.firstWarmupMs });
   const rows: string[] = [];
   for (const ratePerSecond of RATES) {
     const rounds: LoadResult[] = [];
     for (let round = 0; round < timing.rounds; round++) {
-      rounds.push(await load(server, scenario.path, timing, { ratePerSecond }));
+      rounds.push(await loadWithToken(server, scenario.path, timing, { ratePerSecond }));
       refuseFailures(`${ratePerSecond} a second`, rounds.at(-1)!);
     }
     const of = (field: "p50Ms" | "p99Ms" | "requestsPerSecond" | "behind"): number =>

@@ -6,12 +6,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { callBody } from "./call-body.ts";
 import { median } from "./median.ts";
 import { prefill } from "./prefill.ts";
 import type { Stored } from "./prefill.ts";
-import { refuseFailures, runLoad } from "./run-load.ts";
-import { HOOK_TOKEN, lastMappingPath, startGateway } from "./servers.ts";
+import { loadWithToken, refuseFailures } from "./run-load.ts";
+import { lastMappingPath, startGateway } from "./servers.ts";
 
 interface Timing {
   readonly rounds: number;
@@ -65,16 +64,7 @@ async function measure(stateDir: string, { warmupMs, durationMs, connections }: 
     const turns = await server.turns();
     await sleep(durationMs);
     const runsPerSecond = ((await server.turns()) - turns) / (durationMs / 1_000);
-    const result = await runLoad({
-      port: server.port,
-      pid: server.pid,
-      path: lastMappingPath(1),
-      headers: { authorization: `Bearer ${HOOK_TOKEN}` },
-      body: callBody(4711),
-      connections,
-      warmupMs,
-      durationMs,
-    });
+    const result = await loadWithToken(server, lastMappingPath(1), { connections, warmupMs, durationMs });
     refuseFailures("a full store", result);
     return { startSeconds, runsPerSecond, requestsPerSecond: result.requestsPerSecond };
   } finally {

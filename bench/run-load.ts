@@ -1,11 +1,34 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { callBody } from "./call-body.ts";
 import type { LoadOptions, LoadResult } from "./load.ts";
-import { pinned } from "./servers.ts";
+import { HOOK_TOKEN, pinned, startBare } from "./servers.ts";
+import type { RunningServer } from "./servers.ts";
+
+export type LoadTiming = Pick<LoadOptions, "connections" | "warmupMs" | "durationMs">;
 
 /** Puts a load on a server, from the second core unless another is named. */
 export async function runLoad(options: LoadOptions, core = 1): Promise<LoadResult> {
   return JSON.parse(await runScript(core, "load.ts", [JSON.stringify(options)])) as LoadResult;
+}
+
+/** The same call with the hook token, again and again. */
+export function loadWithToken(
+  { port, pid }: RunningServer,
+  path: string,
+  { connections, warmupMs, durationMs }: LoadTiming,
+  more: Partial<LoadOptions> = {},
+): Promise<LoadResult> {
+  const headers = { authorization: `Bearer ${HOOK_TOKEN}` };
+  return runLoad({ port, pid, path, headers, body: callBody(4711), connections, warmupMs, durationMs, ...more });
+}
+
+/** The same load on a new bare server. */
+export async function loadBare(timing: LoadTiming): Promise<LoadResult> {
+  const server = await startBare();
+  const result = await loadWithToken(server, "/hooks/wake", timing);
+  await server.stop();
+  return result;
 }
 
 /** Runs a script of this folder on one core to its end, and gives what it printed. */

@@ -7,18 +7,18 @@ import { DatabaseSync } from "node:sqlite";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { callBody } from "./call-body.ts";
 import type { Timing } from "./calls.ts";
 import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
 import { prefill } from "./prefill.ts";
-import { refuseFailures, runLoad } from "./run-load.ts";
-import { GATEWAY_TOKEN, HOOK_TOKEN, lastMappingPath, startBare, startGateway } from "./servers.ts";
+import { loadBare, loadWithToken, refuseFailures } from "./run-load.ts";
+import { GATEWAY_TOKEN, lastMappingPath, startGateway } from "./servers.ts";
 import type { RunningGateway, RunningServer } from "./servers.ts";
 
 /** Calls due each second: a fifth of what the slowest machine of this benchmark accepts. */
 const RATE = 1_000;
 const SETTLE_MS = 3_000;
+const PATH = lastMappingPath(1);
 /** In no stored delivery. */
 const FILTERS = { route: "nowhere", text: "nowhere at all" };
 
@@ -67,7 +67,7 @@ async function measure(stateDir: string, settled: number, timing: Timing): Promi
   const gateway = await startGateway({ mappings: 1, stateDir });
   await sleep(SETTLE_MS);
   const memoryMiB = await gateway.memoryMiB();
-  await load(gateway, { ...timing, warmupMs: 0, durationMs: timing.firstWarmupMs });
+  await loadWithToken(gateway, PATH, { ...timing, warmupMs: 0, durationMs: timing.firstWarmupMs });
   const ratio = await ratioToBare(gateway, timing);
   const quiet = await latency(gateway, timing);
   const reader = new Reader(gateway);
@@ -84,35 +84,14 @@ async function measure(stateDir: string, settled: number, timing: Timing): Promi
   return { startSeconds, memoryMiB, ratio, quiet, read, removing, pageMs, nothingMs, removedPerSecond };
 }
 
-function load(server: RunningServer, timing: Timing, ratePerSecond?: number): Promise<LoadResult> {
-  return runLoad({
-    port: server.port,
-    pid: server.pid,
-    path: lastMappingPath(1),
-    headers: { authorization: `Bearer ${HOOK_TOKEN}` },
-    body: callBody(4711),
-    connections: timing.connections,
-    warmupMs: timing.warmupMs,
-    durationMs: timing.durationMs,
-    ...(ratePerSecond !== undefined && { ratePerSecond }),
-  });
-}
-
-async function loadBare(timing: Timing): Promise<number> {
-  const server = await startBare();
-  const { requestsPerSecond } = await load(server, timing);
-  await server.stop();
-  return requestsPerSecond;
-}
-
 async function ratioToBare(gateway: RunningGateway, timing: Timing): Promise<number> {
   const ratios: number[] = [];
   let before = await loadBare(timing);
   for (let round = 0; round < timing.rounds; round++) {
-    const result = await load(gateway, timing);
+    const result = await loadWithToken(gateway, PATH, timing);
     refuseFailures("a store of any size", result);
     const after = await loadBare(timing);
-    ratios.push((2 * result.requestsPerSecond) / (before + after));
+    ratios.push((2 * result.requestsPerSecond) / (before.requestsPerSecond + after.requestsPerSecond));
     before = after;
   }
   return median(ratios);
@@ -121,7 +100,7 @@ async function ratioToBare(gateway: RunningGateway, timing: Timing): Promise<num
 async function latency(gateway: RunningGateway, timing: Timing): Promise<Latency> {
   const rounds: LoadResult[] = [];
   for (let round = 0; round < timing.rounds; round++) {
-    rounds.push(await load(gateway, timing, RATE));
+    rounds.push(await loadWithToken(gateway, PATH, timing, { ratePerSecond: RATE }));
     refuseFailures("a store that is used", rounds.at(-1)!);
   }
   return {

@@ -1,11 +1,10 @@
 /** What it costs a gateway to be watched: an open console, and a scrape of its metrics. */
 import { get } from "node:http";
-import { callBody } from "./call-body.ts";
 import type { Timing } from "./calls.ts";
 import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
-import { refuseFailures, runLoad } from "./run-load.ts";
-import { GATEWAY_TOKEN, HOOK_TOKEN, lastMappingPath, startGateway } from "./servers.ts";
+import { loadWithToken, refuseFailures } from "./run-load.ts";
+import { GATEWAY_TOKEN, lastMappingPath, startGateway } from "./servers.ts";
 import type { RunningServer, StateFolders } from "./servers.ts";
 import { sumOf } from "./thread-cpu.ts";
 
@@ -91,16 +90,7 @@ class Watchers {
 export async function reportWatched(timing: Timing, state: StateFolders): Promise<string> {
   const server = await startGateway({ mappings: 1, stateDir: await state.with(0) });
   const load = (durationMs: number): Promise<LoadResult> =>
-    runLoad({
-      port: server.port,
-      pid: server.pid,
-      path: lastMappingPath(1),
-      headers: { authorization: `Bearer ${HOOK_TOKEN}` },
-      body: callBody(4711),
-      connections: timing.connections,
-      warmupMs: timing.warmupMs,
-      durationMs,
-    });
+    loadWithToken(server, lastMappingPath(1), { ...timing, durationMs });
   await load(timing.firstWarmupMs);
   const watchers = await Watchers.signIn(server);
   const rounds: { readonly rate: number; readonly cpu: number }[] = [];

@@ -13,7 +13,8 @@ const ESCAPED_LETTER = /\\u00[5-7]/;
  * is an object with an own `prototype`.
  *
  * JSON.parse makes them harmless own properties, but a transform that assigns key by key would not.
- * `text` is the JSON the value was parsed from; the value is walked only when it can hold such a key, which is returned.
+ * `text` is the JSON the value was parsed from; the value is walked only when it can hold such a key.
+ * Returns true when it can.
  */
 export function dropPollutingKeys(value: object, text: string): boolean {
   if (!mayPollute(text)) return false;
