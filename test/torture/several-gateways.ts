@@ -34,7 +34,7 @@ export interface Hit {
 
 export interface SeveralResult {
   readonly hits: readonly Hit[];
-  /** The longest time of each that a session with a call had no turn. */
+  /** The longest time after each that a session with a call had no turn: what a session had waited before is not of it. */
   readonly pausesMs: readonly number[];
   /** The same without a fault: one in a hundred waits is longer. */
   readonly usualMs: number;
@@ -136,7 +136,10 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
     await first!.process.settled(120_000);
     const violations = check(clients, await first!.process.deliveries(), model);
     const waits = waitsOf(clients, model);
-    const pausesMs = hits.map((hit) => Math.max(0, ...waits.filter((wait) => isAround(hit, wait)).map(lengthOf)));
+    const pausesMs = hits.map((hit) => {
+      const after = waits.filter((wait) => isAround(hit, wait)).map(({ from, to }) => to - Math.max(from, hit.from));
+      return Math.max(0, ...after);
+    });
     const usual = waits.filter((wait) => !hits.some((hit) => isAround(hit, wait))).map(lengthOf);
     const usualMs = usual.toSorted((one, other) => one - other)[Math.floor(usual.length * 0.99)] ?? 0;
     return {
