@@ -1,5 +1,6 @@
 /** The tables of the delivery store, from its first version on. */
 import type { Migration } from "./engine/module.ts";
+import { WHOLE_TEXT } from "./quotation.ts";
 
 /**
  * `deliveries` and `runs` are narrow, since lists read many of their rows and every step after
@@ -197,6 +198,15 @@ const waits: Migration = [
   "CREATE INDEX waits_session ON waits (session)",
 ];
 
+/**
+ * A text that quotes the body of its delivery is stored without the quotation: see {@link "./quotation"}. Readers take
+ * it from the view, whole.
+ */
+const quotations: Migration = [
+  "ALTER TABLE contents ADD COLUMN quotation INTEGER",
+  `CREATE VIEW whole_contents AS SELECT id, spec, ${WHOLE_TEXT} AS text, headers, query, body FROM contents`,
+];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -211,4 +221,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0011-digests": digests,
   "0012-chains": chains,
   "0013-waits": waits,
+  "0014-quotations": quotations,
 };

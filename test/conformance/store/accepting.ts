@@ -26,6 +26,32 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
     expect(await store.get(deliveryId)).toMatchObject({ state: "canceled", reason: "no" });
   });
 
+  it("gives back the texts of runs that quote the body, and finds what they quote", async () => {
+    const session = underTest();
+    const quoted = Array.from({ length: 40 }, (_, at) => `größer als ${at * 7919} €, sagt 😀`).join("; ");
+    const messages = [`Es heißt: ${quoted}. 😀`, quoted, `${quoted.slice(20)}\n${quoted.slice(0, 300)}`, "Kurz."];
+    const runs = messages.map((message, lane) => ({ lane: `${lane}`, spec: agentSpec({ message }) }));
+    const wake = [{ lane: "wake", spec: wakeSpec({ text: messages[0]! }) }];
+    const body = Buffer.from(JSON.stringify({ quoted, next: 1 }));
+    const [agents, woken] = [
+      await accept(session.store, { runs, body }),
+      await accept(session.store, { runs: wake, body }),
+    ];
+    const store = await session.reopen();
+    const texts = [...messages, messages[0]];
+    const ids = [...agents.runIds, woken.runId];
+    const specs = await Promise.all(ids.map(async (id) => (await store.loadRun(id)).spec));
+    expect(specs.map((spec) => (spec.kind === "wake" ? spec.text : spec.message))).toEqual(texts);
+    const details = [await store.get(agents.deliveryId), await store.get(woken.deliveryId)];
+    expect(details.flatMap((detail) => detail!.runs.map(({ spec }) => spec))).toEqual(specs);
+    const replayable = [await store.replayable(agents.deliveryId), await store.replayable(woken.deliveryId)];
+    expect(replayable.flatMap((delivery) => delivery!.runs.map(({ spec }) => spec))).toEqual(specs);
+    expect(replayable[0]!.body).toEqual(new Uint8Array(body));
+    const both = [woken.deliveryId, agents.deliveryId];
+    expect(await listAll(store, { limit: 5, text: "als 158380 €, sagt 😀; gr" })).toEqual(both);
+    expect(await listAll(store, { limit: 5, text: "heißt: größer" })).toEqual(both);
+  });
+
   it("refuses to hold what has no run, coalesces or overlaps", async () => {
     const { store } = underTest();
     const ended = { state: "skipped", reason: "no" } as const;

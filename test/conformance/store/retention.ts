@@ -61,6 +61,24 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
     expect(await listAll(store, { limit: 10, text: said })).toEqual([]);
   });
 
+  it("leaves nothing of a text that quotes the body", async () => {
+    const { store } = underTest();
+    const quoted = Array.from({ length: 40 }, (_, at) => `secret ${at * 7919}`).join(" ");
+    const messages = [quoted, `It says: ${quoted}`];
+    const ids = await Promise.all(
+      messages.map((message) =>
+        settled({ runs: [{ lane: "a", spec: agentSpec({ message }) }], body: Buffer.from(quoted) }),
+      ),
+    );
+    await young();
+    expect(await pruneAll(store, { ...NOTHING, emptyBefore: RECEIVED_AT + DAY })).toEqual({ removed: 0, emptied: 2 });
+    for (const id of ids) {
+      expect((await store.get(id))?.runs[0]?.spec).toEqual(agentSpec({ message: "", name: "agent" }));
+      expect(await store.body(id)).toBeUndefined();
+    }
+    expect(await listAll(store, { limit: 10, text: "secret" })).toEqual([]);
+  });
+
   it("does nothing within its limits", async () => {
     const { store } = underTest();
     await old();

@@ -55,7 +55,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   table(
     "contents",
     { id: "bigint", ...all("text", "spec", "text", "headers", "query"), body: "bytea" },
-    { order: "id" },
+    { from: "whole_contents", order: "id" },
   ),
   table(
     "attempts",

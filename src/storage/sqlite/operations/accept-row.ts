@@ -4,6 +4,7 @@ import { type WaitChange, type WaitClaim, writesWaits } from "../../wait-store.t
 import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
 import { chainText, AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
+import { quoteBody } from "../quotation.ts";
 import { storeSpec } from "../stored-spec.ts";
 
 /**
@@ -33,6 +34,8 @@ export type AcceptRow = readonly [
   answered: number | null,
   level: number | null,
   chain: string | null,
+  /** What the text of the first run quotes of the body: see {@link quoteBody}. */
+  quotation: number | null,
   /** Lane, kind, spec, text and time of expiry of each run, in order. */
   ...runs: (string | number | null)[],
 ];
@@ -53,7 +56,8 @@ export const AT = {
   answered: 17,
   level: 18,
   chain: 19,
-  runs: 20,
+  quotation: 20,
+  runs: 21,
 } as const;
 /** Fields of a run. */
 export const RUN_FIELDS = 5;
@@ -102,9 +106,13 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     throw new RangeError("A delivery that has failed at once has neither coalesce nor overlap: it has no run.");
   }
   const runFields: (string | number | null)[] = [];
+  let quotation: number | null = null;
   for (const { lane, spec, expiresAt } of runs) {
-    const { text, json } = storeSpec(spec);
-    runFields.push(lane, codeOfKind(spec.kind), json, text, expiresAt ?? null);
+    const stored = storeSpec(spec);
+    let { text } = stored;
+    // The row of the first run has the body beside the text.
+    if (text !== null && runFields.length === 0) ({ text, quotation } = quoteBody(text, delivery.body));
+    runFields.push(lane, codeOfKind(spec.kind), stored.json, text, expiresAt ?? null);
   }
   return [
     seq,
@@ -127,6 +135,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     delivery.answered ?? null,
     codeOfLevel(delivery.level),
     chainText(delivery.chain),
+    quotation,
     ...runFields,
   ];
 }

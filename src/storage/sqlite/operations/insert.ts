@@ -79,7 +79,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at, due_at, overlap, calls)
     VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?, ?, ?, ?)`);
   const insertContents = database.prepare(
-    "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT INTO contents (id, spec, text, quotation, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
 
   function insert(row: AcceptRow, { claim, replayKeys: marks }: OwnedKeys, end: DeliveryEnd & StoredParts): void {
@@ -114,12 +114,14 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       else if (grouped === undefined) insertRun.run(id, tag, lane, kind, expiresAt);
       else insertGrouped.run(id, tag, lane, kind, expiresAt, grouped.dueAt, grouped.overlap, grouped.calls);
       if (id === base) insertRequest(row, spec, text);
-      else insertContents.run(id, spec, text, null, null, null);
+      else insertContents.run(id, spec, text, null, null, null, null);
     }
   }
 
   function insertRequest(row: AcceptRow, spec: string | null, text: string | null): void {
-    insertContents.run(row[0] * RUNS_PER_DELIVERY, spec, text, row[AT.headers], row[AT.query], row[AT.body]);
+    const id = row[0] * RUNS_PER_DELIVERY;
+    const quotation = text === null ? null : row[AT.quotation];
+    insertContents.run(id, spec, text, quotation, row[AT.headers], row[AT.query], row[AT.body]);
   }
 
   return {

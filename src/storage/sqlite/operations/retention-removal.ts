@@ -93,6 +93,7 @@ export class RetentionRemoval {
           iif(text IS NULL AND spec IS NOT NULL, json_remove(spec, '$.text', '$.message'), spec),
           '$.name', (SELECT ${plainName} FROM deliveries WHERE seq = contents.id / ${RUNS_PER_DELIVERY})),
         text = iif(spec IS NULL, NULL, ''),
+        quotation = NULL,
         headers = iif(headers IS NULL, NULL, '{}'),
         query = iif(query IS NULL, NULL, '{}'),
         body = NULL
@@ -111,7 +112,7 @@ export class RetentionRemoval {
     this.#lastFilled = rowQuery(
       database,
       { id: "integer" },
-      "SELECT id FROM contents WHERE id >= ? AND id < ? AND text IS NOT '' ORDER BY id DESC LIMIT 1",
+      "SELECT id FROM contents WHERE id >= ? AND id < ? AND (text IS NOT '' OR quotation IS NOT NULL) ORDER BY id DESC LIMIT 1",
     );
     this.#filled = rowQuery(
       database,

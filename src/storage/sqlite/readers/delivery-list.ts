@@ -4,6 +4,7 @@ import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../deliver
 import { codeOfEnded, codeOfLevel, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape, snapshotReader } from "../engine/row-query.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
+import { QUOTED_BYTES } from "../quotation.ts";
 import { digestQuery } from "./delivery-digest.ts";
 import { DigestSearch, type SeqRange } from "./digest-search.ts";
 import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliverySummary, LISTED_RUN } from "./stored-rows.ts";
@@ -27,10 +28,10 @@ class DeliveryTextSearch {
     this.#search = rowQuery(
       reader,
       FOUND_ROW,
-      `SELECT (SELECT coalesce(sum(octet_length(text)), 0) FROM contents WHERE ${ofRuns("id")}) AS bytes,
+      `SELECT (SELECT coalesce(sum(octet_length(text) + ${QUOTED_BYTES}), 0) FROM contents WHERE ${ofRuns("id")}) AS bytes,
         coalesce(${contains("name")} OR ${contains("coalesce(event, '')")} OR ${contains("coalesce(reason, '')")}
           OR EXISTS (SELECT 1 FROM runs WHERE ${ofRuns("id")} AND ${contains("runs.reason")})
-          OR EXISTS (SELECT 1 FROM contents WHERE ${ofRuns("id")} AND ${contains(text)}), 0) AS found
+          OR EXISTS (SELECT 1 FROM whole_contents WHERE ${ofRuns("id")} AND ${contains(text)}), 0) AS found
       FROM deliveries WHERE seq = ?1`,
     );
   }

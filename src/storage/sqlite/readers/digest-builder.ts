@@ -72,7 +72,7 @@ export class DigestBuilder {
     this.#runs = rowQuery(
       reader,
       RUN_TEXTS,
-      `SELECT runs.reason, spec, text FROM contents LEFT JOIN runs USING (id) WHERE id >= ? AND id < ? ORDER BY id`,
+      `SELECT runs.reason, spec, text FROM whole_contents LEFT JOIN runs USING (id) WHERE id >= ? AND id < ? ORDER BY id`,
     );
   }
 

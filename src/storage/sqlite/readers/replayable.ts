@@ -26,12 +26,12 @@ export class ReplayableReader {
       reader,
       REPLAY_ROW,
       `SELECT ${deliveryColumns("deliveries")}, spec, text, headers, query, body
-      FROM deliveries LEFT JOIN contents ON id = seq * ${RUNS_PER_DELIVERY} WHERE seq = ? AND tag = ?`,
+      FROM deliveries LEFT JOIN whole_contents ON id = seq * ${RUNS_PER_DELIVERY} WHERE seq = ? AND tag = ?`,
     );
     this.#runs = rowQuery(
       reader,
       STORED_RUN_ROW,
-      `SELECT runs.id, state, lane, spec, text FROM runs JOIN contents ON contents.id = runs.id
+      `SELECT runs.id, state, lane, spec, text FROM runs JOIN whole_contents AS contents ON contents.id = runs.id
       WHERE ${runsOfDelivery} ORDER BY runs.id`,
     );
     this.#joined = rowQuery(reader, { lane: "text", state: "integer" }, "SELECT lane, state FROM runs WHERE id = ?");

@@ -38,7 +38,7 @@ export class StoredDeliveryReader {
 
   constructor(reader: DatabaseSync) {
     const runsOfDelivery = `runs.id >= ?1 * ${RUNS_PER_DELIVERY} AND runs.id < (?1 + 1) * ${RUNS_PER_DELIVERY}`;
-    const ofRuns = `SELECT ${RUN_COLUMNS} FROM runs JOIN contents ON contents.id = runs.id`;
+    const ofRuns = `SELECT ${RUN_COLUMNS} FROM runs JOIN whole_contents AS contents ON contents.id = runs.id`;
     this.#run = rowQuery(reader, RUN_ROW, `${ofRuns} WHERE runs.id = ? AND tag = ?`);
     this.#runs = rowQuery(reader, RUN_ROW, `${ofRuns} WHERE ${runsOfDelivery} ORDER BY runs.id`);
     this.#attempts = rowQuery(
@@ -80,7 +80,7 @@ export class StoredDeliveryReader {
     this.#calls = rowQuery(
       reader,
       CALL_ROW,
-      `SELECT spec, text FROM deliveries CROSS JOIN contents ON id = seq * ${RUNS_PER_DELIVERY}
+      `SELECT spec, text FROM deliveries CROSS JOIN whole_contents ON id = seq * ${RUNS_PER_DELIVERY}
       WHERE related = ? AND ended = ${ENDED_COALESCED} AND spec IS NOT NULL
       ORDER BY seq DESC LIMIT ${MAX_COALESCED_TEXTS}`,
     );

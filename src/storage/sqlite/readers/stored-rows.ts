@@ -40,7 +40,7 @@ export const RUN_ROW = {
 } as const satisfies RowShape;
 export type RunRow = RowOf<typeof RUN_ROW>;
 
-/** The columns of a {@link RunRow}, of `runs` with its `contents`. */
+/** The columns of a {@link RunRow}, of `runs` with its `whole_contents`. */
 export const RUN_COLUMNS = `runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls, settled_at,
   ${Object.values(STEP_COLUMNS).join(", ")}`;
 
