@@ -55,6 +55,7 @@ export {
   type ChannelTarget,
   type Clock,
   type ConfigSnapshot,
+  type EventWrite,
   type GatewayFacts,
   type GatewayHost,
   type GatewayPlugin,

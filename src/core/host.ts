@@ -8,10 +8,11 @@
 import type { AgentTool } from "./agent-tool.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
-import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
+import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
 import type { CheckOutgoing, CheckTurn } from "./outgoing/check-outgoing.ts";
 import type { AgentExposure, AskedRights, ExposedTurn } from "./exposure.ts";
-import type { ChannelInfo, ChannelTarget, HostChannels } from "./channels.ts";
+import type { ChannelInfo, HostChannels } from "./channels.ts";
+import type { EventWrite, HeartbeatRequest, SystemEvent } from "./system-event.ts";
 import type { Chain } from "./chain.ts";
 import type { ExtractionRequest } from "./extraction.ts";
 import type { Level } from "./level.ts";
@@ -19,6 +20,7 @@ import type { TokenUsage } from "./token-usage.ts";
 
 export type { AskedRights } from "./exposure.ts";
 export type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "./channels.ts";
+export type { EventWrite, HeartbeatRequest, SystemEvent } from "./system-event.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
 export interface GatewayHost {
@@ -119,6 +121,11 @@ export interface HostSessions {
    * when {@link onEventsTaken} is going to report it. Rejects with a {@link HostError}.
    */
   enqueueSystemEvent(event: SystemEvent): Promise<void | "waiting">;
+  /**
+   * Gives the write of an event, and of the request for a turn that follows it, for a store on the host's own database,
+   * so that one commit accepts a call and carries it out. `undefined`: the event is to be enqueued by itself.
+   */
+  eventWrite?(event: SystemEvent, turn: HeartbeatRequest | undefined): EventWrite | undefined;
   /** Registers a listener for events that turns have taken, by their idempotency keys. */
   onEventsTaken?(listener: (idempotencyKeys: readonly string[]) => void): void;
   /** Drops an event that no turn has taken. One that a turn is about to take may reach the agent all the same. */
@@ -130,26 +137,6 @@ export interface HostSessions {
   checkOutgoing?(check: CheckTurn): void;
   /** Asks for a turn of the session soon; requests that arrive together make one turn. */
   requestHeartbeat(request: HeartbeatRequest): void;
-}
-
-export interface SystemEvent {
-  readonly sessionKey: string;
-  readonly text: string;
-  readonly idempotencyKey: string;
-  /**
-   * Present: the text is the owner's own message, written here in a private chat. The host gives it to the agent as
-   * such, sends the reply there, and remembers it as the session's last route.
-   */
-  readonly owner?: ChannelTarget | undefined;
-  /** What is left of the agent's rights to the session from then on; absent: all. A host without such rights ignores it. */
-  readonly rights?: TextRights | undefined;
-}
-
-export interface HeartbeatRequest {
-  readonly agentId: string;
-  readonly sessionKey: string;
-  /** The reason, for logs and for the turn's prompt: `hook:wake`, `hook:<run id>`. */
-  readonly reason: string;
 }
 
 /** The agents that a configuration defines. */

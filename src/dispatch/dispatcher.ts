@@ -8,6 +8,7 @@ import type { DispatchContext, Runner, TakenRun, Withdrawal } from "./context.ts
 import { DueRuns, Expiries, TrackedRun } from "./queue/timers.ts";
 import { RunGate } from "./queue/admission.ts";
 import { reportSettled } from "./run-log.ts";
+import { WakesAtOnce } from "./run/wake-at-once.ts";
 import { WakeRunner } from "./run/wake-runner.ts";
 
 /** Time that runs may take to return after they were abandoned at the deadline. */
@@ -41,33 +42,16 @@ export class Dispatcher {
   readonly #expiries: Expiries;
   /** Recovered runs that wait for a time; the active configuration at the start bounds it. */
   readonly #recovered: TrackedRun[] = [];
+  /** What the commit of a call carries out. */
+  readonly atOnce: WakesAtOnce;
   /** What another gateway on the same store carries out. */
   readonly elsewhere = new Elsewhere();
   #reserved = 0;
 
   constructor(options: DispatcherOptions) {
-    const {
-      store,
-      host,
-      logger,
-      clock,
-      events,
-      rulesFor,
-      callbacks,
-      outgoingFor,
-      key,
-      notices,
-      outages,
-      fetch,
-      beginRetry,
-      measurements,
-    } = options;
-    const abandon = this.#abandon.signal;
-    const ofConfig = { rulesFor, callbacks, outgoingFor, key };
-    const shared = { store, host, logger, clock, events, ...ofConfig, notices, outages, measurements };
     const spend: DispatchContext["spend"] = (mappingId, usage) => gate.spend(mappingId, usage);
     const counted = (): Promise<unknown> | undefined => gate.counted();
-    const context: DispatchContext = { ...shared, fetch, beginRetry, abandon, spend, counted };
+    const context: DispatchContext = { ...options, abandon: this.#abandon.signal, spend, counted };
     const ended = (tracked: TrackedRun): void => this.#forget(tracked);
     const gate = new RunGate(context, (scope) => this.#review(scope));
     const due = new DueRuns(context, { arrived: (tracked) => this.#arrive(tracked), lost: ended });
@@ -86,6 +70,8 @@ export class Dispatcher {
     this.#expiries = expiries;
     this.#agents = new AgentQueue(context, { runner, concurrency, isBusy, gate, due, expiries, track, ended });
     this.#wakes = new WakeRunner(context, { isBusy, gate, expiries, ended });
+    const isFree = (sessionKey: string): boolean => this.elsewhere.isHere && this.#wakes.isFree(sessionKey);
+    this.atOnce = new WakesAtOnce(context, { gate, isFree });
   }
 
   /** Runs that wait or are active here, and those that are being accepted; a wake that its session has is neither. */

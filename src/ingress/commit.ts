@@ -39,7 +39,8 @@ export async function commit(
   // Without runs it takes no room, also when the queue is over a bound that was lowered.
   if (count > 0 && !ingress.dispatcher.reserve(count, active.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
   try {
-    const outcome = await ingress.store.accept(delivery);
+    const atOnce = ingress.dispatcher.atOnce.of(delivery);
+    const outcome = await ingress.store.accept(delivery, atOnce);
     if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
     if (delivery.waits) changeWaits(ingress, delivery, outcome);
@@ -48,6 +49,8 @@ export async function commit(
     const { route, name } = delivery;
     const observed = observe(ingress.host, active.hooks.accepted, { deliveryId, runIds, route, name });
     if (observed) await observed;
+    // The answer goes out first.
+    if (outcome.kind === "accepted" && outcome.isDone) setImmediate(() => void atOnce?.done(runIds[0]!, deliveryId));
     return accepted;
   } catch (error) {
     if (isStale(error)) throw error;
@@ -87,8 +90,8 @@ function take(
     if (outcome.isLeft !== true) dispatcher.postpone(outcome.runId, outcome.dueAt);
     return { deliveryId, runIds: [outcome.runId], specs, ended: "coalesced" };
   }
-  const { runIds, dueAt = null, superseded } = outcome;
-  if (held !== undefined) return { deliveryId, runIds, specs, ended: undefined };
+  const { runIds, dueAt = null, superseded, isDone = false } = outcome;
+  if (held !== undefined || isDone) return { deliveryId, runIds, specs, ended: undefined };
   if (outcome.isLeft === true) {
     dispatcher.elsewhere.add(runIds.length);
     return { deliveryId, runIds, specs, ended: ended?.state };

@@ -14,7 +14,7 @@ import type { AgentActivity } from "../core/agent-rights.ts";
 import type { TokenUsage } from "../core/token-usage.ts";
 import type { CommitMeasurements } from "../core/measurements.ts";
 import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
-import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
+import type { AcceptOutcome, CarriedOutAtOnce, NewDelivery, NewRun } from "./new-delivery.ts";
 import type { OperationalState } from "./operational-state.ts";
 import type { OpenRun } from "./open-run.ts";
 import type { SharedStore } from "./shared-store.ts";
@@ -31,8 +31,10 @@ export interface DeliveryStore extends OperationalState, WaitStore {
    * decided there as well. Calls that arrive together share one commit and are committed in the order
    * of the calls. A repeat is stored as a delivery of its own, in the state `duplicate` and without its
    * request; of one delivery at most {@link MAX_LISTED_REPEATS}. The waits that it changes are changed with it.
+   *
+   * `atOnce` is for a delivery of one run that has nothing to do with others; a store may leave the run to its turn.
    */
-  accept(delivery: NewDelivery): Promise<AcceptOutcome>;
+  accept(delivery: NewDelivery, atOnce?: CarriedOutAtOnce): Promise<AcceptOutcome>;
   /** Runs that are queued, running or held, in order of acceptance. Read once, at start. */
   openRuns(): AsyncIterable<OpenRun>;
   /** The stored spec and progress of a run. Rejects with `NOT_FOUND` for an unknown id. */

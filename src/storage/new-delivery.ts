@@ -1,6 +1,7 @@
 /** The accepting side of the store contract: the delivery that a store receives and the outcome it returns. */
 import type { Chain } from "../core/chain.ts";
 import type { Headers, Level, Query } from "../core/delivery.ts";
+import type { EventWrite } from "../core/host.ts";
 import type { State, RunSpec } from "../core/run.ts";
 import type { NoRoom, WaitClaim } from "./wait-store.ts";
 
@@ -98,6 +99,14 @@ export interface OverlapClaim {
   readonly mode: "skip" | "latest";
 }
 
+/** How the one run of a delivery is carried out by the commit that accepts it, for a store on the host's database. */
+export interface CarriedOutAtOnce {
+  /** The time of its end, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The host's write; the run is done when it returns nothing. `undefined`: the run waits for its turn. */
+  write(runId: string): Pick<EventWrite, "operation" | "args"> | undefined;
+}
+
 /** A caller's claim that this request is made once. */
 export interface IdempotencyClaim {
   /** 32 bytes that identify route, credential and key together. */
@@ -130,6 +139,8 @@ type Acceptance =
       readonly superseded?: { readonly runIds: readonly string[]; readonly reason: string };
       /** The wait that it was to make was left out. */
       readonly noRoom?: NoRoom;
+      /** Its run was carried out by the same commit. */
+      readonly isDone?: boolean;
     }
   /** It became a part of a run that coalesces calls, which is now due at `dueAt`. */
   | { readonly kind: "coalesced"; readonly deliveryId: string; readonly runId: string; readonly dueAt: number }

@@ -168,6 +168,15 @@ export class RunGate {
     return this.#pauses.scopeOver(mappingId);
   }
 
+  /** True when nothing bounds the runs of a mapping for now: no pause and no budget. */
+  isUnlimited(mappingId: string | null): boolean {
+    return (
+      this.#started &&
+      this.#pauses.scopeOver(mappingId) === undefined &&
+      this.#context.rulesFor(mappingId).budgets.length === 0
+    );
+  }
+
   /** The scope that keeps a run from beginning; it is paused now if its budget turns out to be used up. */
   heldBy(run: TakenRun): Scope | undefined {
     if (run.replied) return undefined;

@@ -1,3 +1,4 @@
+import type { HeartbeatRequest } from "../../core/host.ts";
 import type { SettledState, WakeSpec } from "../../core/run.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { type CoalescedCalls, StoreError } from "../../storage/delivery-store.ts";
@@ -73,7 +74,7 @@ export class WakeBatch {
 
   /** Rejects with a `StoreError`. */
   async deliver(wakes: readonly Wake[]): Promise<UnsettledWakes> {
-    const { abandon, outages } = this.#context;
+    const { abandon } = this.#context;
     const end = (): void => {
       for (const { tracked } of wakes) tracked.stop?.abort();
     };
@@ -85,11 +86,11 @@ export class WakeBatch {
       const done = wakes.filter((_, at) => outcomes[at] === "done");
       const waiting = wakes.filter((_, at) => outcomes[at] === "waiting");
       const arrived = wakes.filter((_, at) => outcomes[at] === "done" || outcomes[at] === "waiting");
-      this.#requestHeartbeats(arrived.map(({ spec }) => spec));
+      reportArrival(
+        this.#context,
+        arrived.map(({ spec }) => spec),
+      );
       await this.#settle(done, null);
-      for (const agentId of new Set(arrived.map(({ spec }) => spec.agentId))) {
-        void outages.works(`wakes:${agentId}`, `Wakes of the agent ${agentId} reach its main session again.`);
-      }
       for (const [at, outcome] of outcomes.entries()) {
         if (typeof outcome === "object") await this.#fail(wakes[at]!, outcome.failed);
       }
@@ -155,14 +156,6 @@ export class WakeBatch {
     }
   }
 
-  #requestHeartbeats(specs: readonly WakeSpec[]): void {
-    const sessions = new Map<string, string>();
-    for (const spec of specs) if (spec.mode === "now") sessions.set(spec.sessionKey, spec.agentId);
-    for (const [sessionKey, agentId] of sessions) {
-      this.#context.host.sessions.requestHeartbeat({ agentId, sessionKey, reason: "hook:wake" });
-    }
-  }
-
   async #fail(wake: Wake, reason: string): Promise<void> {
     await this.#settle([wake], reason);
     if (wake.tracked.withdrawn) return;
@@ -182,6 +175,26 @@ export class WakeBatch {
       const facts = { mappingId: tracked.run.mappingId, deliveryId, attempt };
       await reportSettled(this.#context, { runId, kind: "wake", state, reason: failed }, facts);
     }
+  }
+}
+
+/** The turn that a wake asks for. */
+export function turnRequestOf({ agentId, sessionKey }: WakeSpec): HeartbeatRequest {
+  return { agentId, sessionKey, reason: "hook:wake" };
+}
+
+/** Wakes have reached their sessions: asks for the turns of those that are urgent, and ends the outages of their agents. */
+export function reportArrival(
+  { host, outages }: Pick<DispatchContext, "host" | "outages">,
+  specs: readonly WakeSpec[],
+  { isTurnStored = false }: { readonly isTurnStored?: boolean } = {},
+): void {
+  const urgent = specs.filter(({ mode }) => mode === "now");
+  for (const spec of new Map(urgent.map((spec) => [spec.sessionKey, spec])).values()) {
+    host.sessions.requestHeartbeat({ ...turnRequestOf(spec), isStored: isTurnStored });
+  }
+  for (const agentId of new Set(specs.map(({ agentId }) => agentId))) {
+    void outages.works(`wakes:${agentId}`, `Wakes of the agent ${agentId} reach its main session again.`);
   }
 }
 

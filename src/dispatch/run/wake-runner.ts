@@ -40,6 +40,12 @@ export class WakeRunner {
     this.#sessions = new WakeSessions(context, { expiries, ended, pace: () => this.#pace() });
   }
 
+  /** True when no wake of the session goes before one that comes now, and no batch of many makes it cheaper. */
+  isFree(sessionKey: string): boolean {
+    const isIdle = this.#running && this.#queue.length === 0 && this.#loop === undefined && !this.#options.isBusy();
+    return isIdle && !this.#sessions.isServed(sessionKey);
+  }
+
   /** Wakes that their sessions have until a turn takes them. */
   get handedOver(): number {
     return this.#sessions.handedOver;

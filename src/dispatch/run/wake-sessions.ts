@@ -43,6 +43,11 @@ export class WakeSessions {
     return this.#delivery.handedOver;
   }
 
+  /** True while wakes are taken to the session, or wait for it. */
+  isServed(sessionKey: string): boolean {
+    return this.#waiting.has(sessionKey);
+  }
+
   /** Resolves when they are carried out, or wait for a session that does not take them; never rejects. */
   async carryOut(batch: readonly TrackedRun[]): Promise<void> {
     const delivered: Promise<unknown>[] = [];

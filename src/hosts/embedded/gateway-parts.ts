@@ -97,6 +97,8 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
       checkOutgoing: (check) => sessions.checkOutgoing(check),
       mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
       enqueueSystemEvent: (event) => enqueue(event, { sessions, heartbeat, channels, approvals, decide }),
+      eventWrite: (event, turn) =>
+        sessions.eventWrite(event, turn && heartbeat.remembers(turn.sessionKey) ? undefined : turn),
       requestHeartbeat: (request) => {
         heartbeat.request(request);
       },

@@ -102,7 +102,7 @@ export class EmbeddedHeartbeat {
       for (const { pending, ...request } of requests) {
         const mark = `${pending} ${request.reason}`;
         taken.set(request.sessionKey, mark);
-        if (this.#taken.get(request.sessionKey) !== mark) this.#requestTurn(request, { remembered: true });
+        if (this.#taken.get(request.sessionKey) !== mark) this.#requestTurn(request, "as it is");
       }
       this.#taken = taken;
     } catch (error) {
@@ -129,7 +129,12 @@ export class EmbeddedHeartbeat {
 
   /** Asks for a turn of the session soon. Returns at once; the request outlives the process. */
   request(request: HeartbeatRequest): void {
-    this.#requestTurn(request, { remembered: false });
+    this.#requestTurn(request, request.isStored === true ? "stored" : "to be stored");
+  }
+
+  /** True when a request for the session is on disk, or on its way there. */
+  remembers(sessionKey: string): boolean {
+    return this.#lanes.get(sessionKey)?.remembered ?? false;
   }
 
   /**
@@ -156,16 +161,13 @@ export class EmbeddedHeartbeat {
   #requestPeriodicTurns(): void {
     const { agents, sessions } = this.#gateway;
     for (const { id } of agents.list()) {
-      // A beat needs no memory: the next process has its own.
-      this.#requestTurn(
-        { agentId: id, sessionKey: sessions.mainSessionKey(id), reason: PERIODIC },
-        { remembered: true },
-      );
+      // The next process has its own.
+      this.#requestTurn({ agentId: id, sessionKey: sessions.mainSessionKey(id), reason: PERIODIC }, "as it is");
     }
     this.reschedule();
   }
 
-  #requestTurn(request: HeartbeatRequest, options: { remembered: boolean }): void {
+  #requestTurn(request: HeartbeatRequest, memory: "to be stored" | "stored" | "as it is"): void {
     const { agentId, sessionKey, reason } = request;
     if (!this.#running && this.#gateway.sessions.areShared) {
       this.#storeRequest(undefined, request);
@@ -175,10 +177,8 @@ export class EmbeddedHeartbeat {
     if (lane === undefined) {
       return;
     }
-    if (!lane.remembered && !options.remembered) {
-      lane.remembered = true;
-      this.#storeRequest(lane, request);
-    }
+    if (!lane.remembered && memory === "to be stored") this.#storeRequest(lane, request);
+    if (memory !== "as it is") lane.remembered = true;
     if (lane.reasons.size < MAX_REASONS) {
       lane.reasons.add(reason);
     }

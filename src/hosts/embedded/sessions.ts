@@ -3,10 +3,11 @@ import type { CheckOutgoing, CheckTurn } from "../../core/outgoing/check-outgoin
 import type { TurnMessage } from "./agents/turn.ts";
 import type { TextRights } from "../../core/agent-rights.ts";
 import type { AcpMemory } from "./agents/acp-agents.ts";
-import type { ChannelTarget, Clock, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
+import type { ChannelTarget, Clock, EventWrite, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
-import { enqueueEvent } from "../shared/write-state.ts";
+import { SESSION_LIMITS, type TakeEvent } from "../shared/state-operations.ts";
+import { enqueueEvent, shortKey } from "../shared/write-state.ts";
 import type {
   EventPage,
   MessagePage,
@@ -94,6 +95,19 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
       return writeTo(this.#state, "The system event", "enqueue", args);
     });
     if (owner !== undefined) this.#routes.forget(sessionKey);
+  }
+
+  eventWrite(event: SystemEvent, turn: HeartbeatRequest | undefined): EventWrite | undefined {
+    const operation = this.#state.operation("takeEvent");
+    const { sessionKey, text, rights, owner } = event;
+    if (operation === undefined || owner !== undefined || text.length > SESSION_LIMITS.maxEventChars) return undefined;
+    const at = this.#clock.now();
+    const key = shortKey(event.idempotencyKey);
+    const args: TakeEvent = {
+      event: { sessionKey, text, key, rights: rights && JSON.stringify(rights), at },
+      turn: turn && { sessionKey, agentId: turn.agentId, reason: turn.reason, at },
+    };
+    return { operation, args, storesTurn: turn !== undefined };
   }
 
   /** Remembers that a turn was asked for, until the session's pending events are consumed. */

@@ -38,5 +38,11 @@ export interface RequestTurn {
   readonly at: number;
 }
 
+/** An event, and the turn that is asked for with it. */
+export interface TakeEvent {
+  readonly event: EnqueueEvent;
+  readonly turn: RequestTurn | undefined;
+}
+
 /** `repeated`: a run with this id has begun before; nothing was stored. */
 export type BeginRunOutcome = "begun" | "repeated";

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
 import { RUN_STEPS, type RunStep } from "../../core/run.ts";
 import type { GatewayHost } from "../../core/host.ts";
@@ -21,7 +20,7 @@ import type {
 } from "../delivery-store.ts";
 import type { OpenRun } from "../open-run.ts";
 import type { StatsPage, StatsQuery } from "../delivery-stats.ts";
-import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
+import type { AcceptOutcome, CarriedOutAtOnce, NewDelivery } from "../new-delivery.ts";
 import { codeOfReplyOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
 import { SqliteDatabase } from "./engine/database.ts";
 import { snapshotReader } from "./engine/row-query.ts";
@@ -29,6 +28,7 @@ import { siblingUrl } from "./engine/start-thread.ts";
 import { notFound, reading, SqliteOperationalState } from "./operational-state.ts";
 import { acceptRow } from "./operations/accept-row.ts";
 import { acceptOutcome, type AcceptResult } from "./operations/accept.ts";
+import { carryOutAtOnce } from "./carry-out-at-once.ts";
 import type { ResolveResult } from "./operations/resolve.ts";
 import type { FailedRunIndex } from "./operations/run.ts";
 import { deliveryId, type DeliveryKey, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
@@ -86,16 +86,21 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     return new SqliteDeliveryStore(database, options.ownsDatabase ?? false);
   }
 
-  async accept(delivery: NewDelivery): Promise<AcceptOutcome> {
+  async accept(delivery: NewDelivery, atOnce?: CarriedOutAtOnce): Promise<AcceptOutcome> {
     this.assertOpen();
     const seq = this.#nextSeq;
     const tag = newTag();
     const row = acceptRow(seq, tag, delivery);
     this.#nextSeq++;
-    const result = await this.write<AcceptResult>("store.accept", row);
+    const accepting = this.write<AcceptResult>("store.accept", row);
+    const carriedOut = atOnce && carryOutAtOnce(this.#database, { seq, tag, run: seq * RUNS_PER_DELIVERY }, atOnce);
+    const result = await accepting;
     if (result === undefined) {
+      const ids = runIds(seq, tag, delivery.runs.length);
+      const accepted = { kind: "accepted", deliveryId: deliveryId(seq, tag), runIds: ids } as const;
+      if (carriedOut !== undefined && (await carriedOut)) return { ...accepted, isDone: true };
       this.#fresh.add(seq, tag, delivery.runs);
-      return { kind: "accepted", deliveryId: deliveryId(seq, tag), runIds: runIds(seq, tag, delivery.runs.length) };
+      return accepted;
     }
     const outcome = acceptOutcome({ seq, tag }, delivery.runs.length, result);
     if (outcome.kind === "accepted") {
@@ -106,7 +111,8 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
 
   /** Those that are open at the time of the call; runs accepted later are not among them. */
   openRuns(): AsyncIterable<OpenRun> {
-    return this.#openRunsBefore(this.#nextSeq * RUNS_PER_DELIVERY);
+    const check = (): void => this.assertOpen();
+    return this.#openRuns.before(this.#nextSeq * RUNS_PER_DELIVERY, check);
   }
 
   async loadRun(runId: string): Promise<StoredRun> {
@@ -257,18 +263,6 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
 
   #snapshot<Result>(query: () => Result): Result {
     return reading(() => this.#inSnapshot(query));
-  }
-
-  async *#openRunsBefore(end: number): AsyncGenerator<OpenRun> {
-    let after = 0;
-    for (;;) {
-      this.assertOpen();
-      const page = reading(() => this.#openRuns.page(after, end));
-      if (page === undefined) return;
-      yield* page.runs;
-      after = page.last;
-      await nextTurn();
-    }
   }
 
   async #change(operation: string, runId: string, values: readonly (string | number | null)[]): Promise<void> {

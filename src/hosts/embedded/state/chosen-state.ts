@@ -25,6 +25,10 @@ export class ChosenState implements StateStore {
     return (await this.#choice.promise).write(name, ...args);
   }
 
+  operation(name: WriteName): string | undefined {
+    return this.#chosen?.operation(name);
+  }
+
   async read<Name extends ReadName>(name: Name, ...args: ArgsOf<Reads, Name>): Promise<ResultOf<Reads, Name>> {
     return (await this.#choice.promise).read(name, ...args);
   }

@@ -50,6 +50,10 @@ export class PostgresState implements StateStore {
     return (await this.#database.write(carryOutAll, () => task(...args))) as ResultOf<StateWrites, Name>;
   }
 
+  operation(): undefined {
+    return undefined;
+  }
+
   read<Name extends ReadName>(name: Name, ...args: ArgsOf<Reads, Name>): Promise<ResultOf<Reads, Name>> {
     return this.#database.read((session) => carryOut(session, readTask(name, args)));
   }

@@ -27,7 +27,11 @@ export class SqliteState implements StateStore {
     name: Name,
     ...[args]: ArgsOf<StateWrites, Name>
   ): Promise<ResultOf<StateWrites, Name>> {
-    return this.#database.write(`embedded.${name}`, args);
+    return this.#database.write(this.operation(name), args);
+  }
+
+  operation(name: WriteName): string {
+    return `embedded.${name}`;
   }
 
   async read<Name extends ReadName>(name: Name, ...args: ArgsOf<Reads, Name>): Promise<ResultOf<Reads, Name>> {

@@ -28,6 +28,8 @@ export interface StateStore {
   write<Name extends WriteName>(name: Name, ...args: ArgsOf<StateWrites, Name>): Promise<ResultOf<StateWrites, Name>>;
   /** Sees every write that has resolved. */
   read<Name extends ReadName>(name: Name, ...args: ArgsOf<Reads, Name>): Promise<ResultOf<Reads, Name>>;
+  /** The name of a write for another commit of the same database; `undefined` where it has none that others share. */
+  operation(name: WriteName): string | undefined;
   /** Rejects while nothing can be written. */
   tryWrite(): Promise<void>;
   /** Rejects where another gateway may have taken the place of this one: then it must not begin what one begins for all. */

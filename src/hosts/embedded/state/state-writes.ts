@@ -1,5 +1,11 @@
 /** Every write of the embedded gateway's state: each is one task in one commit. */
-import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome, RequestTurn } from "../../shared/state-operations.ts";
+import type {
+  BeginRunOutcome,
+  EnqueueEvent,
+  EnqueueOutcome,
+  RequestTurn,
+  TakeEvent,
+} from "../../shared/state-operations.ts";
 import { approvalWrites } from "./approval-writes.ts";
 import { eventWrites } from "./event-writes.ts";
 import type {
@@ -29,14 +35,21 @@ export function stateWrites(options: { readonly isShared: boolean }) {
   const transcripts = transcriptBytes(options);
   const sessions = sessionWrites(transcripts);
   const events = eventWrites(sessions);
+  function* requestTurn({ sessionKey, agentId, reason, at }: RequestTurn): StateTask<void> {
+    yield* run(setWake, agentId, reason, (yield* sessions.session(sessionKey, { kept: true, at })).id);
+  }
   return {
     ...approvalWrites,
     ...subscriptionWrites,
     enqueue: (event: EnqueueEvent): StateTask<EnqueueOutcome> => events.enqueue(event),
     recordMessage,
+    requestTurn,
 
-    *requestTurn({ sessionKey, agentId, reason, at }: RequestTurn): StateTask<void> {
-      yield* run(setWake, agentId, reason, (yield* sessions.session(sessionKey, { kept: true, at })).id);
+    /** Nothing when the session has the event, so that a write can follow that depends on it. */
+    *takeEvent({ event, turn }: TakeEvent): StateTask<"full" | undefined> {
+      if ((yield* events.enqueue(event)) === "full") return "full";
+      if (turn !== undefined) yield* requestTurn(turn);
+      return undefined;
     },
 
     *beginRun({ sessionKey, runId, prompt, rights, at }: BeginRun): StateTask<BeginRunOutcome> {

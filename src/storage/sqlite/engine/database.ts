@@ -4,6 +4,7 @@ import { CommitMeasurements } from "../../../core/measurements.ts";
 import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
 import { describeOpenError, isBusy, SqliteError } from "./errors.ts";
 import { LogRestart } from "./log-restart.ts";
+import { following, type NOT_CARRIED_OUT } from "./group-commit.ts";
 import type { UpdateStep } from "./migrate.ts";
 import type { SqliteLogger } from "./module.ts";
 import { makePrivate, openReadConnection } from "./open-connection.ts";
@@ -115,6 +116,15 @@ export class SqliteDatabase {
       return Promise.reject(new SqliteError("CLOSED", "The database is closing and takes no more writes."));
     }
     return this.#connections.queue.push(operation, args) as Promise<Result>;
+  }
+
+  /**
+   * Carries out an operation like {@link write}, when the write that was asked for right before it, in the same turn of
+   * the event loop, has returned nothing; otherwise it does nothing and resolves with {@link NOT_CARRIED_OUT}. Both
+   * share a commit, or nothing is done: the caller carries it out later.
+   */
+  writeFollowing<Result>(operation: string, args: unknown): Promise<Result | typeof NOT_CARRIED_OUT> {
+    return this.write(following(operation), args);
   }
 
   /**

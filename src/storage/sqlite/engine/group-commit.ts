@@ -24,6 +24,16 @@ export interface WriteFailure {
 
 type Operation = (args: unknown) => unknown;
 
+/** Before the name of a write that is carried out only when the one before it has returned nothing. */
+const FOLLOWING = "following ";
+/** The result of a write that was not carried out, because the one before it returned something, failed, or was in another commit. */
+export const NOT_CARRIED_OUT = null;
+
+/** The name of an operation as the second of two writes that are asked for together. */
+export function following(operation: string): string {
+  return FOLLOWING + operation;
+}
+
 /**
  * Carries out many writes in one transaction, so that they share one fsync.
  *
@@ -35,6 +45,8 @@ type Operation = (args: unknown) => unknown;
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #operations: ReadonlyMap<string, Operation>;
+  /** The same ones, by their names as second writes. */
+  readonly #following: ReadonlyMap<string, Operation>;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #savepoint: StatementSync;
@@ -44,6 +56,7 @@ export class GroupCommit {
   constructor(database: DatabaseSync, operations: ReadonlyMap<string, Operation>) {
     this.#database = database;
     this.#operations = operations;
+    this.#following = new Map([...operations].map(([name, operation]) => [following(name), operation]));
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#savepoint = database.prepare("SAVEPOINT write");
@@ -74,9 +87,10 @@ export class GroupCommit {
     const { operations, args } = batch;
     const results: unknown[] = [];
     let silent = true;
+    let result: unknown = NOT_CARRIED_OUT;
     this.#begin.run();
     for (let index = 0; index < operations.length; index++) {
-      const result = this.#run(operations[index]!, args[index]);
+      result = this.#run(operations[index]!, args[index], result);
       if (result !== undefined) silent = false;
       results.push(result);
     }
@@ -88,12 +102,15 @@ export class GroupCommit {
     const { operations, args } = batch;
     const results: unknown[] = [];
     const failures: WriteFailure[] = [];
+    let before: unknown = NOT_CARRIED_OUT;
     this.#begin.run();
     for (let index = 0; index < operations.length; index++) {
       this.#savepoint.run();
       try {
-        results.push(this.#run(operations[index]!, args[index]));
+        before = this.#run(operations[index]!, args[index], before);
+        results.push(before);
       } catch (error) {
+        before = NOT_CARRIED_OUT;
         if (isEnvironmental(error)) throw error;
         this.#undo.run();
         failures.push({ index, code: "FAILED", message: reasonOf(error) });
@@ -105,10 +122,13 @@ export class GroupCommit {
     return { results, failures };
   }
 
-  #run(name: string, args: unknown): unknown {
+  /** `before` is the result of the write before it. */
+  #run(name: string, args: unknown, before: unknown): unknown {
     const operation = this.#operations.get(name);
-    if (operation === undefined) throw new Error(`No module of this database has the operation ${name}.`);
-    return operation(args);
+    if (operation !== undefined) return operation(args);
+    const second = this.#following.get(name);
+    if (second === undefined) throw new Error(`No module of this database has the operation ${name}.`);
+    return before === undefined ? second(args) : NOT_CARRIED_OUT;
   }
 
   /** Some errors have ended the transaction already. */

@@ -1,9 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { rowQuery, type RowOf, type RowQuery } from "../engine/row-query.ts";
 import type { Backlog } from "../../delivery-store.ts";
 import type { OpenRun } from "../../open-run.ts";
 import { BACKLOG_ROW, backlogOf, OPEN_RUN_ROW, openRunOf, type OpenRunRow } from "../../stored-values.ts";
 import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
+import { reading } from "../operational-state.ts";
 
 const RUNS_PER_PAGE = 500;
 
@@ -40,10 +42,16 @@ export class OpenRunReader {
     return backlogOf(this.#backlog.all());
   }
 
-  /** Those whose keys are above `after` and below `before`. */
-  page(after: number, before: number): { readonly last: number; readonly runs: readonly OpenRun[] } | undefined {
-    const rows = this.#page.all(after, before);
-    if (rows.length === 0) return undefined;
-    return { last: rows.at(-1)!.id, runs: rows.map(openRunOf) };
+  /** Those whose keys are below `end`. `check` throws once the store is closed. */
+  async *before(end: number, check: () => void): AsyncGenerator<OpenRun> {
+    let after = 0;
+    for (;;) {
+      check();
+      const rows = reading(() => this.#page.all(after, end));
+      if (rows.length === 0) return;
+      yield* rows.map(openRunOf);
+      after = rows.at(-1)!.id;
+      await nextTurn();
+    }
   }
 }

@@ -1,8 +1,16 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { CarriedOutAtOnce } from "../../../../src/storage/new-delivery.ts";
 import { SqliteDatabase } from "../../../../src/storage/sqlite/engine/database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../../../src/storage/sqlite/delivery-store.ts";
-import { agentSpec, newClaim, newCoalesce, newDelivery } from "../../../conformance/store/new-delivery.ts";
+import {
+  agentSpec,
+  newClaim,
+  newCoalesce,
+  newDelivery,
+  RECEIVED_AT,
+  wakeSpec,
+} from "../../../conformance/store/new-delivery.ts";
 import { accept, accepted, listAll } from "../../../conformance/store/store-actions.ts";
 import { notesModule } from "./engine/notes-module.ts";
 import { temporaryFolder } from "./engine/temporary-folder.ts";
@@ -26,6 +34,76 @@ describe("SqliteDeliveryStore", () => {
     expect(prepared.length).toBeGreaterThan(10);
     expect(prepared.filter((text) => /instr\(|GROUP BY bucket/u.test(text))).toEqual([]);
     await store.close();
+  });
+
+  describe("a run that the commit of its delivery carries out", () => {
+    const runs = [{ lane: "a", spec: wakeSpec() }];
+    const stateOf = async (store: SqliteDeliveryStore, id: string) => {
+      const detail = await store.get(id);
+      return [detail?.state, detail?.runs[0]?.settledAt];
+    };
+    const queued = ["queued", null];
+    /** The write of a host: a note with the id of the run. */
+    const noting = (operation: string, args: (runId: string) => object): CarriedOutAtOnce => ({
+      at: RECEIVED_AT,
+      write: (runId) => ({ operation, args: args(runId) }),
+    });
+
+    it("is done when the host's write has returned nothing, all in one commit", async () => {
+      const store = SqliteDeliveryStore.open(database);
+      await accept(store);
+      const commits = (): number => [...store.commits.size.all()][0]!.counts.reduce((all, count) => all + count, 0);
+      const before = commits();
+      const outcome = await store.accept(
+        newDelivery({ runs }),
+        noting("notes.add", (runId) => [7, runId]),
+      );
+      expect(outcome).toMatchObject({ kind: "accepted", isDone: true });
+      expect(commits() - before).toBe(1);
+      expect(await stateOf(store, outcome.deliveryId)).toEqual(["done", "2026-01-02T03:04:05.678Z"]);
+      const { runIds } = outcome as { readonly runIds: readonly string[] };
+      expect(database.reader.prepare("SELECT text FROM notes WHERE id = 7").get()).toEqual({ text: runIds[0] });
+      expect((await store.loadRun(runIds[0]!)).state).toBe("done");
+      await store.close();
+    });
+
+    it.each([
+      ["has returned something", "notes.echo", ["full"]],
+      ["has failed", "notes.addThenThrow", [8]],
+      ["is none that the database has", "nobody.knows", []],
+    ])("stays queued when the host's write %s", async (_, operation, args) => {
+      const store = SqliteDeliveryStore.open(database);
+      const outcome = await store.accept(
+        newDelivery({ runs }),
+        noting(operation, () => args),
+      );
+      expect(outcome).not.toHaveProperty("isDone");
+      expect(await stateOf(store, outcome.deliveryId)).toEqual(queued);
+      await store.close();
+    });
+
+    it("stays queued when the host has no write for it", async () => {
+      const store = SqliteDeliveryStore.open(database);
+      const outcome = await store.accept(newDelivery({ runs }), { at: 0, write: () => undefined });
+      expect(await stateOf(store, outcome.deliveryId)).toEqual(queued);
+      await store.close();
+    });
+
+    it("is not carried out again for a repeat", async () => {
+      const store = SqliteDeliveryStore.open(database);
+      const idempotency = newClaim();
+      const first = await store.accept(
+        newDelivery({ runs, idempotency }),
+        noting("notes.add", (runId) => [1, runId]),
+      );
+      const repeat = await store.accept(
+        newDelivery({ runs, idempotency }),
+        noting("notes.add", (runId) => [2, runId]),
+      );
+      expect(repeat).toMatchObject({ kind: "repeat", deliveryId: first.deliveryId });
+      await expect(database.write("notes.add", [2, "free"])).resolves.toBeUndefined();
+      await store.close();
+    });
   });
 
   it("leaves a database open that it does not own", async () => {

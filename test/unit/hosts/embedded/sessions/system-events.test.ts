@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { EventWrite } from "../../../../../src/core/host.ts";
 import { SESSION_LIMITS } from "../../../../../src/hosts/shared/state-operations.ts";
 import { gatewayConfig, TemporaryGateway } from "../state/temporary-gateway.ts";
 
@@ -207,6 +208,48 @@ describe("the bounds of pending events", () => {
     expect(await failureOf(gateway.wake(`${text}x`, "long"))).toMatchObject({ retryable: false });
     await gateway.wake(text, "exact");
     expect(await gateway.pendingTexts()).toEqual([text]);
+  });
+});
+
+describe("the write of an event for the commit of a call", () => {
+  const request = { agentId: "main", sessionKey: MAIN, reason: "hook:wake" };
+  const event = { sessionKey: MAIN, text: "The disk is full.", idempotencyKey: "run-1" };
+  const carryOut = (write: EventWrite | undefined): Promise<unknown> =>
+    gateway.database.write(write!.operation, write!.args);
+
+  it("stores the event once, with what it leaves of the agent's rights and with its turn, and returns nothing", async () => {
+    const rights = { permissions: "deny", egress: ["api.example.com"] } as const;
+    const write = gateway.sessions.eventWrite({ ...event, rights }, request);
+    expect(write?.storesTurn).toBe(true);
+    expect(await carryOut(write)).toBeUndefined();
+    expect(await carryOut(write)).toBeUndefined();
+    await gateway.sessions.enqueueSystemEvent(event);
+    expect(await gateway.pendingTexts()).toEqual([event.text]);
+    expect(await gateway.sessions.rights(MAIN)).toEqual([rights]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([{ ...request, pending: 1 }]);
+  });
+
+  it("asks for no turn when none is given", async () => {
+    const write = gateway.sessions.eventWrite(event, undefined);
+    expect(write?.storesTurn).toBe(false);
+    await carryOut(write);
+    expect(await gateway.sessions.requestedTurns()).toEqual([]);
+  });
+
+  it("returns something and stores nothing when the session has no room", async () => {
+    const text = "x".repeat(SESSION_LIMITS.maxEventChars);
+    for (let n = 0; n < SESSION_LIMITS.maxPendingBytes / text.length; n++) await gateway.wake(text, `k${n}`);
+    expect(await carryOut(gateway.sessions.eventWrite(event, request))).toBe("full");
+    expect(await gateway.sessions.requestedTurns()).toEqual([]);
+    await turn(1);
+    expect(await carryOut(gateway.sessions.eventWrite(event, request))).toBeUndefined();
+  });
+
+  it("is none for a text that is too long, and for the owner's own message", () => {
+    const tooLong = { ...event, text: "x".repeat(SESSION_LIMITS.maxEventChars + 1) };
+    const owner = { channel: "telegram", to: "1" };
+    expect(gateway.sessions.eventWrite(tooLong, undefined)).toBeUndefined();
+    expect(gateway.sessions.eventWrite({ ...event, owner }, undefined)).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { GroupCommit } from "../../../../../src/storage/sqlite/engine/group-commit.ts";
+import { following, GroupCommit, NOT_CARRIED_OUT } from "../../../../../src/storage/sqlite/engine/group-commit.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("GroupCommit", () => {
@@ -73,6 +73,52 @@ describe("GroupCommit", () => {
 
   it("does nothing for an empty batch", () => {
     expect(commits.commit(add())).toEqual({ results: null, failures: [] });
+  });
+
+  describe("a write that follows another one", () => {
+    const follow = (first: string, args: unknown) =>
+      commits.commit({
+        operations: [first, following("add"), following("add")],
+        args: [args, [2, "x", null], [3, "y", null]],
+      });
+
+    it("is carried out in the same commit when that one returned nothing", () => {
+      expect(follow("add", [1, "first", null])).toEqual({ results: null, failures: [] });
+      expect(stored()).toEqual([1, 2, 3]);
+    });
+
+    it("is not carried out when that one returned something, and neither is what follows it", () => {
+      expect(follow("echo", "taken").results).toEqual(["taken", NOT_CARRIED_OUT, NOT_CARRIED_OUT]);
+      expect(stored()).toEqual([]);
+    });
+
+    it("is not carried out when that one failed, also though the batch is run again", () => {
+      const outcome = follow("addThenThrow", 1);
+      expect(outcome.failures).toMatchObject([{ index: 0 }]);
+      expect(outcome.results?.slice(1)).toEqual([NOT_CARRIED_OUT, NOT_CARRIED_OUT]);
+      expect(stored()).toEqual([]);
+    });
+
+    it("is not carried out in another commit than that one", () => {
+      const second = {
+        operations: [following("add"), "add"],
+        args: [
+          [2, "x", null],
+          [4, "z", null],
+        ],
+      };
+      expect([commits.commit(add(1)), commits.commit(second)].at(-1)?.results).toEqual([NOT_CARRIED_OUT, undefined]);
+      expect(stored()).toEqual([1, 4]);
+    });
+
+    it("leaves what it follows as it is when it fails itself", () => {
+      const outcome = commits.commit({
+        operations: ["add", following("addThenThrow"), following("add")],
+        args: [[1, "x", null], 2, [3, "y", null]],
+      });
+      expect(outcome.failures).toMatchObject([{ index: 1, message: "half-way" }]);
+      expect(stored()).toEqual([1]);
+    });
   });
 
   it("undoes a write that throws half-way, alone, and commits the others", () => {
