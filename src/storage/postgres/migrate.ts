@@ -1,11 +1,12 @@
 import { connect } from "./engine/connect.ts";
 import { Session, statement } from "./engine/statement.ts";
 import { asStoreError } from "./engine/errors.ts";
+import { LOCK_CLASS } from "./engine/owner-connection.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { StoreError } from "../delivery-store.ts";
 
-/** Of two that migrate at once, one waits for the other. */
-const LOCK = "pg_advisory_xact_lock(1382381157, 1)";
+/** Of two that migrate at once, one waits for the other, and for no gateway: their places have numbers from 1 on. */
+const LOCK = `pg_advisory_xact_lock(${LOCK_CLASS}, -1)`;
 const applied = statement({ name: "text" }, "SELECT name FROM reveille.migrations ORDER BY name");
 
 /**

@@ -272,6 +272,14 @@ const turns: readonly string[] = [
 ];
 
 /**
+ * The number of the last transaction of each connection that writes, written by that transaction itself. The number that
+ * the server gives a transaction does not name it: after a crash, one of which nothing is left has it again.
+ */
+const commits: readonly string[] = [
+  `CREATE TABLE reveille.commits (writer text PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL)`,
+];
+
+/**
  * In the order in which they are applied. Each only adds: gateways of the version before run on while it is applied, and
  * beside those of this one. What is to go is no longer used by one version, and removed by the next.
  */
@@ -286,4 +294,5 @@ export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0008-sender-keys": senderKeys,
   "0009-subscriptions": subscriptions,
   "0010-turns": turns,
+  "0011-commits": commits,
 };

@@ -38,6 +38,27 @@ describe("a server that fails", () => {
     await store.close();
   });
 
+  it("does not take a transaction that a crash has undone for the next one, which gets its number", async () => {
+    const crashing = await startServer(["wal_writer_delay = 10s", "autovacuum = off"]);
+    onTestFinished(() => crashing.dispose());
+    await migrate(crashing.url);
+    const proxy = await DatabaseProxy.listen(crashing.url);
+    const store = await open(proxy.url);
+    await accept(store);
+    const frozen = proxy.freezeAt("COMMIT");
+    const call = store.accept(newDelivery({ name: "undone" }));
+    await frozen;
+    await crashing.stop("immediate");
+    await crashing.start();
+    await runSql(crashing.url, "CREATE TABLE the_next ()");
+    proxy.thaw();
+    await expect(call).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    while (!(await accept(store, { name: "later" }).then(Boolean, () => false))) await sleep(100);
+    expect((await store.list({ limit: 10 })).deliveries.map(({ name }) => name)).toEqual(["later", "Hook"]);
+    await store.close();
+    await proxy[Symbol.asyncDispose]();
+  });
+
   it("hands over to a standby: nothing acknowledged is lost, and the gateway goes on there by itself", async () => {
     const primary = await startServer();
     await migrate(primary.url);

@@ -10,24 +10,27 @@ import { ModelEndpoint } from "../model-endpoint.ts";
 
 const POLL = { timeout: 60_000, interval: 200 };
 const LATEST = Object.keys(MIGRATIONS).at(-1)!;
-/** The tables that the latest migration has made. */
-const MADE = ["turns", "places"];
-/** Takes the latest migration out of the sources, with the two statements that every gateway makes on its tables. */
+/** The table that the latest migration has made. */
+const MADE = "commits";
+/** Takes the latest migration out of the sources, with the statements that every gateway makes on its table. */
 const BEFORE = `
   import { registerHooks } from "node:module";
   const parts = [
     ["/migrations.ts", /^ *${JSON.stringify(LATEST)}: .*$/mu],
-    ["/operations/runs.ts", /,\\s*ended AS \\(DELETE FROM reveille.turns .*\\)$/mu],
-    ["/postgres/succession.ts", /await this.turns.forgetOld\\(\\);/u],
+    ["/engine/owner-connection.ts", /; INSERT INTO reveille.commits VALUES \\('\\$\\{this.#instance.*\\n.*excluded.at(?=\`)/u],
+    ["/engine/owner-connection.ts", /await session.script\\(.\\$\\{FORGET_COMMITS.*\\n.*NOTHING.\\);/u],
   ];
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      const part = url.includes("/storage/postgres/") && parts.find(([file]) => url.endsWith(file));
-      if (!part) return loaded;
-      const source = String(loaded.source);
-      if (!part[1].test(source)) throw new Error("The version before cannot be made of " + url);
-      return { ...loaded, source: source.replace(part[1], "") };
+      const found = url.includes("/storage/postgres/") ? parts.filter(([file]) => url.endsWith(file)) : [];
+      if (found.length === 0) return loaded;
+      let source = String(loaded.source);
+      for (const [, part] of found) {
+        if (!part.test(source)) throw new Error("The version before cannot be made of " + url);
+        source = source.replace(part, "");
+      }
+      return { ...loaded, source };
     },
   });`;
 
@@ -37,7 +40,7 @@ let gateways: GatewayProcess[];
 
 beforeEach(async () => {
   database = await createDatabase();
-  for (const made of MADE) await runSql(database.url, `DROP TABLE reveille.${made}`);
+  await runSql(database.url, `DROP TABLE reveille.${MADE}`);
   await runSql(database.url, `DELETE FROM reveille.migrations WHERE name = '${LATEST}'`);
   model = await ModelEndpoint.listen();
   model.reply = "NO_REPLY";

@@ -105,20 +105,27 @@ async function beginToLead(session: Session, instance: string): Promise<void> {
 /** The server may not have noticed yet that an earlier connection of this process is gone. */
 const endHolder = command(`
   SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ${ofLock("0")}`);
-const transactionStatus = statement({ status: "text?" }, "SELECT pg_xact_status($1::text::xid8) AS status");
+/** No gateway asks after so long what became of a commit. */
+const FORGET_COMMITS = "DELETE FROM reveille.commits WHERE at < now() - interval '30 days'";
+/** Waits for a transaction of an earlier connection that the server has not ended yet. */
+const readCommit = statement({ number: "integer" }, "SELECT number FROM reveille.commits WHERE writer = $1 FOR UPDATE");
+/** Numbers the transactions of this process. */
+let transactions = 0;
 const nothing = command("SELECT");
 
 /** The one connection of a gateway that writes: a lock of the database that it holds, it holds as long as it is open. */
 export class OwnerConnection {
   readonly #client: Client;
   readonly #session: Session;
+  readonly #instance: string;
   /** Resolves with the reason when the connection ends by itself. */
   readonly ended: Promise<Error>;
-  #committing: string | undefined;
+  #committing: number | undefined;
   #isEnded = false;
 
-  private constructor(client: Client, { onArrival }: Pick<OwnerOptions, "onArrival">) {
+  private constructor(client: Client, { onArrival, instance }: Pick<OwnerOptions, "onArrival" | "instance">) {
     this.#client = client;
+    this.#instance = instance;
     this.#session = new Session(client);
     const { promise, resolve } = Promise.withResolvers<Error>();
     const end = (error: Error): void => {
@@ -147,20 +154,21 @@ export class OwnerConnection {
   }
 
   /** The transaction whose commit was asked for and not answered. */
-  get committing(): string | undefined {
+  get committing(): number | undefined {
     return this.#committing;
   }
 
   async transaction(work: (session: Session) => Promise<void>): Promise<void> {
-    let id: string | undefined;
+    const number = ++transactions;
     try {
-      id = await this.#session.begin();
+      await this.#session.script(`BEGIN; INSERT INTO reveille.commits VALUES ('${this.#instance}', ${number}, now())
+        ON CONFLICT (writer) DO UPDATE SET number = excluded.number, at = excluded.at`);
       await work(this.#session);
     } catch (error) {
       await this.#session.script("ROLLBACK").catch(() => {});
       throw error;
     }
-    this.#committing = id;
+    this.#committing = number;
     await this.#session.script("COMMIT");
     this.#committing = undefined;
   }
@@ -175,13 +183,9 @@ export class OwnerConnection {
     return this.#isEnded || isSessionEnd(error) || (error instanceof Error && error.message === READ_TIMEOUT);
   }
 
-  /** Of a transaction of an earlier connection; false as well where the server does not know it. */
-  async wasCommitted(transaction: string): Promise<boolean> {
-    try {
-      return (await this.#session.first(transactionStatus, transaction))?.status === "committed";
-    } catch {
-      return false;
-    }
+  /** Of the last transaction of an earlier connection of this gateway. Rejects when the server does not say. */
+  async wasCommitted(transaction: number): Promise<boolean> {
+    return (await this.#session.first(readCommit, this.#instance))?.number === transaction;
   }
 
   async close(): Promise<void> {
@@ -197,6 +201,9 @@ export class OwnerConnection {
     await session.script(`SET idle_session_timeout = ${SESSION_TIMEOUT_MS};
       SET idle_in_transaction_session_timeout = ${SESSION_TIMEOUT_MS}; SET statement_timeout = '60s'; ${PLANS}`);
     await checkServer(session, this.#client, { isRunning: isReopened });
+    // The row of a writer is there before its first transaction: one can wait for what that makes of it.
+    await session.script(`${FORGET_COMMITS}; INSERT INTO reveille.commits VALUES ('${instance}', 0, now())
+      ON CONFLICT (writer) DO NOTHING`);
     if (isBeside && !isBack) return;
     if (isBack) await this.#assertSame(instance);
     const until = performance.now() + LOCK_WAIT_MS;

@@ -48,13 +48,6 @@ export class Session {
     return rowCount ?? 0;
   }
 
-  /** Begins a transaction that writes, and gives its number, in one message. */
-  async begin(): Promise<string> {
-    const results: unknown = await this.#client.query("BEGIN; SELECT pg_current_xact_id()::text AS id");
-    const [, { rows }] = results as readonly [unknown, { readonly rows: readonly [{ readonly id: string }] }];
-    return rows[0].id;
-  }
-
   /** Several statements without values, in one message. */
   async script(text: string): Promise<void> {
     await this.#client.query(text);

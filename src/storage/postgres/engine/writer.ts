@@ -22,7 +22,7 @@ export interface WriterOptions extends OwnerOptions {
 
 /** A commit of which the answer did not arrive. */
 interface Doubt {
-  readonly transaction: string;
+  readonly transaction: number;
   readonly groups: readonly QueuedGroup[];
 }
 
@@ -235,10 +235,13 @@ export class Writer {
   }
 }
 
-/** Answers the callers of a commit whose own answer was lost. */
+/** Answers the callers of a commit whose own answer was lost; where the server does not say, it is to be asked again. */
 async function settleDoubt(connection: OwnerConnection, doubt: Doubt | undefined, refusal: Error): Promise<void> {
   if (doubt === undefined) return;
-  const isCommitted = await connection.wasCommitted(doubt.transaction);
+  const isCommitted = await connection.wasCommitted(doubt.transaction).catch((error: unknown) => {
+    connection.destroy();
+    throw error;
+  });
   for (const group of doubt.groups) {
     if (isCommitted) group.resolve();
     else group.reject(refusal);
