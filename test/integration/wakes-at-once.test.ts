@@ -40,7 +40,7 @@ describe("a wake that the embedded gateway takes", () => {
       "The second.",
       "The third.",
     ]);
-    expect(gateway.log.match(/"msg":"run"/gu)).toHaveLength(3);
+    await expect.poll(() => gateway.log.match(/"msg":"run"/gu)?.length, { timeout: 10_000 }).toBe(3);
   });
 
   it("survives SIGKILL right after the answer with its turn, and has that turn once", async () => {
