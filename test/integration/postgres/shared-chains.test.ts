@@ -11,6 +11,8 @@ const MARK = /reveille-chain\.[\w.]+/u;
 let database: TestDatabase;
 let model: ModelEndpoint;
 let gateways: readonly [GatewayProcess, GatewayProcess];
+/** What was not taken; none should be. */
+const refused: unknown[] = [];
 
 beforeEach(async () => {
   database = await createDatabase();
@@ -53,7 +55,8 @@ async function stateOf(gateway: GatewayProcess, text: string): Promise<string> {
     sender: { login: "ada", id: 7, type: "User" },
   };
   const headers = githubHeaders(JSON.stringify(event), { event: "issue_comment" });
-  const { body } = await gateway.post("/hooks/g", event, headers);
+  const { status, body } = await gateway.post("/hooks/g", event, headers);
+  if (status >= 300) refused.push({ status, body, log: gateway.log });
   return (await gateway.delivery(String(body["deliveryId"]))).state;
 }
 
@@ -68,6 +71,7 @@ it("the chain ends after so many events, at whichever gateway each arrives", asy
   // It has counted one by itself, and two more at the other one.
   let more = 0;
   await expect.poll(() => stateOf(second, `more ${++more} ${mark}`), POLL).toBe("filtered");
+  expect(refused).toEqual([]);
   expect(more).toBeLessThan(4);
   expect(await stateOf(first, `last ${mark}`)).toBe("filtered");
 });
