@@ -34,10 +34,16 @@ export interface Hit {
   readonly to: number;
 }
 
+/** What a session had waited before the fault is not of it. Times are since the fault. */
+export interface Pause {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 export interface SeveralResult {
   readonly hits: readonly Hit[];
-  /** The longest time after each that a session with a call had no turn: what a session had waited before is not of it. */
-  readonly pausesMs: readonly number[];
+  /** The longest time after each that a session with a call had no turn. */
+  readonly pauses: readonly Pause[];
   /** The same without a fault: one in a hundred waits is longer. */
   readonly usualMs: number;
   readonly acknowledged: number;
@@ -148,15 +154,12 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
     await first!.process.settled(120_000);
     const violations = check(clients, await first!.process.deliveries(), model);
     const waits = waitsOf(clients, model);
-    const pausesMs = hits.map((hit) => {
-      const after = waits.filter((wait) => isAround(hit, wait)).map(({ from, to }) => to - Math.max(from, hit.from));
-      return Math.max(0, ...after);
-    });
+    const pauses = hits.map((hit) => pauseOf(hit, waits));
     const usual = waits.filter((wait) => !hits.some((hit) => isAround(hit, wait))).map(lengthOf);
     const usualMs = usual.toSorted((one, other) => one - other)[Math.floor(usual.length * 0.99)] ?? 0;
     return {
       hits,
-      pausesMs,
+      pauses,
       usualMs,
       acknowledged: clients.acknowledged.length,
       elsewhere: clients.elsewhere,
@@ -222,6 +225,17 @@ function waitsOf({ acknowledged, answeredAt }: SeveralClients, { requests }: Mod
     }
   }
   return waits;
+}
+
+function pauseOf(hit: Hit, waits: readonly Wait[]): Pause {
+  const after = waits
+    .filter((wait) => isAround(hit, wait))
+    .map(({ from, to }): Pause => ({ fromMs: Math.max(0, from - hit.from), toMs: to - hit.from }));
+  return after.reduce((longest, pause) => (msOf(pause) > msOf(longest) ? pause : longest), { fromMs: 0, toMs: 0 });
+}
+
+export function msOf({ fromMs, toMs }: Pause): number {
+  return toMs - fromMs;
 }
 
 function isAround(hit: Hit, { from, to }: Wait): boolean {
