@@ -191,7 +191,8 @@ export function reportArrival(
 ): void {
   const urgent = specs.filter(({ mode }) => mode === "now");
   for (const spec of new Map(urgent.map((spec) => [spec.sessionKey, spec])).values()) {
-    host.sessions.requestHeartbeat({ ...turnRequestOf(spec), isStored: isTurnStored });
+    const request = turnRequestOf(spec);
+    host.sessions.requestHeartbeat(isTurnStored ? { ...request, isStored: true } : request);
   }
   for (const agentId of new Set(specs.map(({ agentId }) => agentId))) {
     void outages.works(`wakes:${agentId}`, `Wakes of the agent ${agentId} reach its main session again.`);
