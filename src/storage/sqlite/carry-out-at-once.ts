@@ -13,9 +13,9 @@ export async function carryOutAtOnce(
   key: RunKey,
   atOnce: CarriedOutAtOnce,
 ): Promise<boolean> {
-  const ofHost = atOnce.write(runId(key.run, key.tag));
-  if (ofHost === undefined) return false;
   try {
+    const ofHost = atOnce.write(runId(key.run, key.tag));
+    if (ofHost === undefined) return false;
     const [, ended] = await Promise.all([
       database.writeFollowing(ofHost.operation, ofHost.args),
       database.writeFollowing("store.settle", [DONE, null, atOnce.at, key.run, key.tag]),

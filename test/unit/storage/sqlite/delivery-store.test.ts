@@ -89,6 +89,16 @@ describe("SqliteDeliveryStore", () => {
       await store.close();
     });
 
+    it("stays queued, and its call is accepted, when the host cannot say how it is written", async () => {
+      const store = SqliteDeliveryStore.open(database);
+      const write = (): never => {
+        throw new Error("broken");
+      };
+      const outcome = await store.accept(newDelivery({ runs }), { at: 0, write });
+      expect(await stateOf(store, outcome.deliveryId)).toEqual(queued);
+      await store.close();
+    });
+
     it("is not carried out again for a repeat", async () => {
       const store = SqliteDeliveryStore.open(database);
       const idempotency = newClaim();
