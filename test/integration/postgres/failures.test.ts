@@ -5,12 +5,14 @@ import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import pino from "pino";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
 import { migrate } from "../../../src/storage/postgres/migrate.ts";
 import { newDelivery, RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
 import { accept } from "../../conformance/store/store-actions.ts";
+import { createDatabase } from "../../fixtures/postgres/database.ts";
 import { DatabaseProxy } from "../../fixtures/postgres/proxy.ts";
 import { runSql } from "../../fixtures/postgres/run-sql.ts";
 import { freePort, postgresUser, startServer, type TestServer } from "../../fixtures/postgres/server.ts";
@@ -57,6 +59,26 @@ describe("a server that fails", () => {
     expect((await store.list({ limit: 10 })).deliveries.map(({ name }) => name)).toEqual(["later", "Hook"]);
     await store.close();
     await proxy[Symbol.asyncDispose]();
+  });
+
+  it("gives the lead of a gateway that died while it waited for a lock to the next one", async () => {
+    const { url, drop } = await createDatabase();
+    onTestFinished(drop);
+    const proxy = await DatabaseProxy.listen(url);
+    const dying = await PostgresDeliveryStore.open({ url: proxy.url, logger, isBeside: true });
+    await dying.shared.leading;
+    const next = await PostgresDeliveryStore.open({ url, logger, isBeside: true });
+    const blocker = new pg.Client({ connectionString: url });
+    await blocker.connect();
+    await blocker.query("BEGIN; LOCK TABLE reveille.deliveries IN SHARE MODE");
+    const call = dying.accept(newDelivery()).catch((error: unknown) => error);
+    await expect.poll(() => runSql(url, "SELECT FROM pg_locks WHERE NOT granted")).toHaveLength(1);
+    await proxy[Symbol.asyncDispose]();
+    await next.shared.leading;
+    await blocker.end();
+    await dying.close();
+    expect(await call).toMatchObject({ code: "UNAVAILABLE" });
+    await next.close();
   });
 
   it("hands over to a standby: nothing acknowledged is lost, and the gateway goes on there by itself", async () => {
