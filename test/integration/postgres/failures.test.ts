@@ -74,7 +74,8 @@ describe("a server that fails", () => {
     const call = dying.accept(newDelivery()).catch((error: unknown) => error);
     await expect.poll(() => runSql(url, "SELECT FROM pg_locks WHERE NOT granted")).toHaveLength(1);
     await proxy[Symbol.asyncDispose]();
-    await next.shared.leading;
+    // The server ends the statement that waits after a minute.
+    await expect.poll(() => next.shared.leads, { timeout: 20_000 }).toBe(true);
     await blocker.end();
     await dying.close();
     expect(await call).toMatchObject({ code: "UNAVAILABLE" });
