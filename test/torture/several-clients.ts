@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GatewayProcess } from "../integration/gateway-process.ts";
 
+/** Between calls of a burst, and after one. Four gateways leave a third of the time of two cores unused then, restarts included. */
 const PAUSE_MS = 20;
+const BURST = 5;
+const REST_MS = 1_200;
 /** After which a load balancer sends a call to another gateway. */
 const ANSWER_MS = 1_500;
 /** Calls that are acknowledged between two faults. */
 const BETWEEN = 40;
-/** Calls that wait for their run: the senders call no faster than they are carried out. */
+/** Calls whose run has not begun: the senders call no faster than they are carried out. */
 const MAX_WAITING = 100;
 
 /** True for a session whose runs see what was said before. */
@@ -17,12 +20,12 @@ export function isConversation(session: number): boolean {
 export interface SeveralClientsOptions {
   readonly sessions: number;
   readonly gateways: readonly GatewayProcess[];
-  /** How often the model was asked so far. */
-  readonly asked: () => number;
+  /** Calls whose turn has begun so far. */
+  readonly begun: () => number;
 }
 
 /**
- * Senders behind a load balancer: each calls for its session, one call after the other, at one gateway after the other.
+ * Senders behind a load balancer: each calls for its session in bursts, one call after the other, at one gateway after the other.
  * A call that is not acknowledged is sent to the next gateway with the same idempotency key.
  */
 export class SeveralClients {
@@ -32,14 +35,14 @@ export class SeveralClients {
   readonly answeredAt = new Map<string, number>();
   elsewhere = 0;
   readonly #gateways: readonly GatewayProcess[];
-  readonly #asked: () => number;
+  readonly #begun: () => number;
   readonly #ending = new AbortController();
   readonly #senders: readonly Promise<void>[];
   #next = 0;
 
-  constructor({ sessions, gateways, asked }: SeveralClientsOptions) {
+  constructor({ sessions, gateways, begun }: SeveralClientsOptions) {
     this.#gateways = gateways;
-    this.#asked = asked;
+    this.#begun = begun;
     this.#senders = Array.from({ length: sessions }, (_, session) => this.#send(session));
   }
 
@@ -57,13 +60,13 @@ export class SeveralClients {
 
   async #send(session: number): Promise<void> {
     for (let number = 0; !this.#ending.signal.aborted; number++) {
-      while (this.acknowledged.length - this.#asked() > MAX_WAITING && !this.#ending.signal.aborted)
+      while (this.acknowledged.length - this.#begun() > MAX_WAITING && !this.#ending.signal.aborted)
         await sleep(PAUSE_MS);
       const call = `${session}-${number}`;
       while (!(await this.#isTaken(call, session))) this.elsewhere++;
       this.acknowledged.push(call);
       this.answeredAt.set(call, performance.now());
-      await sleep(PAUSE_MS);
+      await sleep(number % BURST === BURST - 1 ? REST_MS : PAUSE_MS);
     }
   }
 

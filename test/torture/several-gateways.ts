@@ -126,10 +126,11 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
   model.delayMs = MODEL_MS;
   const members: Member[] = [];
   for (let number = 0; number < options.gateways; number++) members.push(await Member.start(databaseUrl, model));
+  const begun = new BegunCalls(model);
   const clients = new SeveralClients({
     sessions: SESSIONS,
     gateways: members.map(({ process }) => process),
-    asked: () => model.requests.length,
+    begun: () => begun.count(),
   });
   const hits: Hit[] = [];
   try {
@@ -203,6 +204,26 @@ export const PROMISES = [
 
 function callIn(content: unknown): string {
   return /call (\d+-\d+)\./u.exec(JSON.stringify(content))?.[1] ?? "";
+}
+
+/** Calls of which the model has seen a turn; what it sees again counts once. */
+class BegunCalls {
+  readonly #model: ModelEndpoint;
+  readonly #calls = new Set<string>();
+  #seen = 0;
+
+  constructor(model: ModelEndpoint) {
+    this.#model = model;
+  }
+
+  count(): number {
+    const { requests } = this.#model;
+    for (; this.#seen < requests.length; this.#seen++) {
+      const call = callIn(requests[this.#seen]!.body.messages.at(-1)?.content);
+      if (call !== "") this.#calls.add(call);
+    }
+    return this.#calls.size;
+  }
 }
 
 /** A time in which a session with a call had no turn. */
