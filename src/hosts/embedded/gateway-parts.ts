@@ -176,7 +176,7 @@ async function openStore(options: HostStoreOptions): Promise<HostStore> {
 }
 
 /**
- * A session that can take no more events is given a turn, also when the periodic heartbeat is off:
+ * A main session that can take few more events or none is given a turn, also when the periodic heartbeat is off:
  * otherwise nothing would ever make room, and the runs whose summaries wait would wait permanently.
  */
 async function enqueue(
@@ -194,14 +194,15 @@ async function enqueue(
     heartbeat.wakeSender();
     return;
   }
-  try {
-    await sessions.enqueueSystemEvent(event);
-  } catch (error) {
+  const makeRoom = (): void => {
     const { sessionKey } = event;
     const agentId = sessions.agentOfMainSession(sessionKey);
-    if (agentId !== undefined && error instanceof HostError && error.retryable) {
-      heartbeat.request({ agentId, sessionKey, reason: "too many pending events" });
-    }
+    if (agentId !== undefined) heartbeat.request({ agentId, sessionKey, reason: "too many pending events" });
+  };
+  try {
+    if ((await sessions.enqueueSystemEvent(event)) === "filling") makeRoom();
+  } catch (error) {
+    if (error instanceof HostError && error.retryable) makeRoom();
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import type { AcpMemory } from "./agents/acp-agents.ts";
 import type { ChannelTarget, Clock, EventWrite, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
-import { SESSION_LIMITS, type TakeEvent } from "../shared/state-operations.ts";
+import { type EnqueueOutcome, SESSION_LIMITS, type TakeEvent } from "../shared/state-operations.ts";
 import { enqueueEvent, shortKey } from "../shared/write-state.ts";
 import type {
   EventPage,
@@ -31,7 +31,7 @@ const MAX_RUN_MS = 24 * 3_600_000;
  * of them. Writes resolve when they would survive a power failure and reject with a
  * {@link HostError}; reads see every write that has resolved.
  */
-export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> {
+export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat" | "enqueueSystemEvent"> {
   readonly #state: StateStore;
   readonly #clock: Clock;
   readonly #config: () => GatewayConfig;
@@ -87,14 +87,15 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
    * after it was consumed. Rejects retryably when the session holds too many pending events, and
    * permanently when the text is too long: cutting it could cut the boundary around it.
    */
-  async enqueueSystemEvent(event: SystemEvent): Promise<void> {
+  async enqueueSystemEvent(event: SystemEvent): Promise<Exclude<EnqueueOutcome, "full">> {
     const { sessionKey, text, owner } = event;
     const rights = event.rights && JSON.stringify(event.rights);
-    await enqueueEvent(event, (key) => {
+    const outcome = await enqueueEvent(event, (key) => {
       const args = { sessionKey, text, key, owner, rights, at: this.#clock.now() };
       return writeTo(this.#state, "The system event", "enqueue", args);
     });
     if (owner !== undefined) this.#routes.forget(sessionKey);
+    return outcome;
   }
 
   eventWrite(event: SystemEvent, turn: HeartbeatRequest | undefined): EventWrite | undefined {

@@ -28,8 +28,11 @@ export interface EnqueueEvent {
   readonly at: number;
 }
 
-/** `duplicate`: an event with this key was stored before. `full`: nothing was stored. */
-export type EnqueueOutcome = "stored" | "duplicate" | "full";
+/**
+ * `duplicate`: an event with this key was stored before. `full`: nothing was stored. `filling`: stored, and the session
+ * needs a turn before it is full.
+ */
+export type EnqueueOutcome = "stored" | "filling" | "duplicate" | "full";
 
 export interface RequestTurn {
   readonly sessionKey: string;

@@ -3,6 +3,9 @@ import { type EnqueueEvent, type EnqueueOutcome, SESSION_LIMITS } from "../../sh
 import type { SessionWrites } from "./session-writes.ts";
 import { command, first, integersOf, query, rows, run, type StateTask } from "./state-task.ts";
 
+/** The part of a session's room from which on it needs a turn: what comes meanwhile still has room. */
+const FILLING = 0.9;
+
 /** Old rows that one turn examines: more than it consumes, so that forgetting keeps up. */
 const FORGET_STEP = 256;
 
@@ -41,10 +44,12 @@ export function eventWrites(sessions: SessionWrites) {
     *enqueue(event: EnqueueEvent): StateTask<EnqueueOutcome> {
       const session = yield* sessions.session(event.sessionKey, { kept: true, at: event.at });
       const bytes = Buffer.byteLength(event.text);
-      if (
-        session.pending >= SESSION_LIMITS.maxPendingEvents ||
-        session.pendingBytes + bytes > SESSION_LIMITS.maxPendingBytes
-      ) {
+      const { maxPendingEvents, maxPendingBytes } = SESSION_LIMITS;
+      const taken = Math.max(
+        (session.pending + 1) / maxPendingEvents,
+        (session.pendingBytes + bytes) / maxPendingBytes,
+      );
+      if (taken > 1) {
         return (yield* first(known, event.key)) === undefined ? "full" : "duplicate";
       }
       const { owner, key, at, text } = event;
@@ -53,7 +58,7 @@ export function eventWrites(sessions: SessionWrites) {
       if (owner !== undefined) yield* sessions.setRoute(session.id, owner);
       if (event.rights !== undefined) yield* sessions.lowerRights(session.id, event.rights);
       yield* run(count, 1, bytes, session.id);
-      return "stored";
+      return taken > FILLING ? "filling" : "stored";
     },
 
     /** Takes events from a session; ids that are not pending there are passed over. */

@@ -112,8 +112,8 @@ export class TemporaryGateway implements AsyncDisposable {
     await this.#open();
   }
 
-  wake(text: string, idempotencyKey: string = text, sessionKey = "agent:main:main"): Promise<void> {
-    return this.sessions.enqueueSystemEvent({ sessionKey, text, idempotencyKey });
+  async wake(text: string, idempotencyKey: string = text, sessionKey = "agent:main:main"): Promise<void> {
+    await this.sessions.enqueueSystemEvent({ sessionKey, text, idempotencyKey });
   }
 
   async pendingTexts(sessionKey = "agent:main:main"): Promise<string[]> {
