@@ -62,8 +62,9 @@ describe("a server that fails", () => {
   });
 
   it("gives the lead of a gateway that died while it waited for a lock to the next one", async () => {
-    const { url, drop } = await createDatabase();
-    onTestFinished(drop);
+    const database = await createDatabase();
+    onTestFinished(() => database.drop());
+    const { url } = database;
     const proxy = await DatabaseProxy.listen(url);
     const dying = await PostgresDeliveryStore.open({ url: proxy.url, logger, isBeside: true });
     await dying.shared.leading;
