@@ -41,7 +41,8 @@ export function eventWrites(sessions: SessionWrites) {
   let looked = 0;
 
   return {
-    *enqueue(event: EnqueueEvent): StateTask<EnqueueOutcome> {
+    /** With `leavesRoom`, a session that needs a turn counts as full: the caller asks for none. */
+    *enqueue(event: EnqueueEvent, { leavesRoom = false } = {}): StateTask<EnqueueOutcome> {
       const session = yield* sessions.session(event.sessionKey, { kept: true, at: event.at });
       const bytes = Buffer.byteLength(event.text);
       const { maxPendingEvents, maxPendingBytes } = SESSION_LIMITS;
@@ -49,7 +50,7 @@ export function eventWrites(sessions: SessionWrites) {
         (session.pending + 1) / maxPendingEvents,
         (session.pendingBytes + bytes) / maxPendingBytes,
       );
-      if (taken > 1) {
+      if (taken > (leavesRoom ? FILLING : 1)) {
         return (yield* first(known, event.key)) === undefined ? "full" : "duplicate";
       }
       const { owner, key, at, text } = event;

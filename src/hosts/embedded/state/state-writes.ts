@@ -47,7 +47,7 @@ export function stateWrites(options: { readonly isShared: boolean }) {
 
     /** Nothing when the session has the event, so that a write can follow that depends on it. */
     *takeEvent({ event, turn }: TakeEvent): StateTask<"full" | undefined> {
-      if ((yield* events.enqueue(event)) === "full") return "full";
+      if ((yield* events.enqueue(event, { leavesRoom: true })) === "full") return "full";
       if (turn !== undefined) yield* requestTurn(turn);
       return undefined;
     },
