@@ -197,7 +197,7 @@ async function enqueue(
   const makeRoom = (): void => {
     const { sessionKey } = event;
     const agentId = sessions.agentOfMainSession(sessionKey);
-    if (agentId !== undefined) heartbeat.request({ agentId, sessionKey, reason: "too many pending events" });
+    if (agentId !== undefined) heartbeat.request({ agentId, sessionKey, reason: "many pending events" });
   };
   try {
     if ((await sessions.enqueueSystemEvent(event)) === "filling") makeRoom();

@@ -84,8 +84,8 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat" |
 
   /**
    * Stores the event; one with a key that was stored before is dropped, for at least seven days
-   * after it was consumed. Rejects retryably when the session holds too many pending events, and
-   * permanently when the text is too long: cutting it could cut the boundary around it.
+   * after it was consumed. With `filling` the caller is to ask for a turn. Rejects retryably when the session holds too
+   * many pending events, and permanently when the text is too long: cutting it could cut the boundary around it.
    */
   async enqueueSystemEvent(event: SystemEvent): Promise<Exclude<EnqueueOutcome, "full">> {
     const { sessionKey, text, owner } = event;

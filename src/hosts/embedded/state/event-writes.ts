@@ -41,7 +41,7 @@ export function eventWrites(sessions: SessionWrites) {
   let looked = 0;
 
   return {
-    /** With `leavesRoom`, a session that needs a turn counts as full: the caller asks for none. */
+    /** With `leavesRoom`, a session that needs a turn counts as full: it is for callers that cannot ask for one. */
     *enqueue(event: EnqueueEvent, { leavesRoom = false } = {}): StateTask<EnqueueOutcome> {
       const session = yield* sessions.session(event.sessionKey, { kept: true, at: event.at });
       const bytes = Buffer.byteLength(event.text);
