@@ -41,8 +41,6 @@ export interface SeenText {
   readonly counts: HiddenCounts;
 }
 
-/** What every text has in which something is hidden; most have nothing of it. */
-const SUSPICIOUS = /[^\0-\x7f]|<|data:|\]:/i;
 const NOTHING: HiddenCounts = { characters: 0, comments: 0, elements: 0, urls: 0 };
 
 /**
@@ -51,7 +49,7 @@ const NOTHING: HiddenCounts = { characters: 0, comments: 0, elements: 0, urls: 0
  * nothing in a plain text.
  */
 export function removeHidden(content: string, kind: TextKind = "html"): SeenText {
-  if (!SUSPICIOUS.test(content)) return { text: content, counts: NOTHING };
+  if (!mayHide(content)) return { text: content, counts: NOTHING };
   let characters = 0;
   let elements = 0;
   let urls = 0;
@@ -70,6 +68,15 @@ export function removeHidden(content: string, kind: TextKind = "html"): SeenText
     });
   const { text, comments } = kind === "plain" ? { text: shown, comments: 0 } : withoutComments(shown, kind);
   return { text, counts: { characters, comments, elements, urls } };
+}
+
+/** True of every text in which something is hidden, and of few others; a RegExp for it takes seven times as long. */
+function mayHide(text: string): boolean {
+  if (Buffer.byteLength(text) !== text.length || text.includes("<")) return true;
+  for (let colon = text.indexOf(":"); colon !== -1; colon = text.indexOf(":", colon + 1)) {
+    if (text[colon - 1] === "]" || text.slice(Math.max(0, colon - 4), colon).toLowerCase() === "data") return true;
+  }
+  return false;
 }
 
 /** The counts in words: `14 hidden characters and 1 comment`; empty when nothing was taken out. */
