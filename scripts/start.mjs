@@ -7,6 +7,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -18,7 +19,10 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 16)) {
   refuse(`This is Node ${process.versions.node}, and Reveille needs 24.16 or later.`);
 }
-await import(program());
+const main = program();
+// What V8 makes of the bundle stays beside it: 60 of 380 ms of a start, for 1 MiB of memory.
+enableCompileCache(join(main, "../../code"));
+await import(main);
 
 /**
  * `npm ci --omit=dev` leaves out Node 24 and what builds the bundle.
