@@ -3,8 +3,8 @@
 /** The gateway's messaging channels. */
 export interface HostChannels {
   list(): readonly ChannelInfo[];
-  /** The channel and recipient that the agent's main session last talked to. */
-  lastRoute(agentId: string): Promise<ChannelTarget | undefined>;
+  /** The channel and recipient that the agent's main session last talked to; a promise where it has to be read first. */
+  lastRoute(agentId: string): Promise<ChannelTarget | undefined> | ChannelTarget | undefined;
   /**
    * Sends one message; resolves when the channel took it. A second message with the same
    * idempotency key is not sent again where the channel can know it. Rejects with a

@@ -7,6 +7,7 @@ import type { Action, Level } from "../core/delivery.ts";
 import type { CoalesceMode } from "../core/run.ts";
 import type { TextKind } from "../core/boundary/remove-hidden.ts";
 import type { ActiveConfig } from "./active-config.ts";
+import type { OwnName } from "../mapping/compile-mapping.ts";
 import type { Route } from "./stages/resolve.ts";
 
 /** The rights of a level come before what a mapping, its transform or a plugin chose. */
@@ -59,7 +60,7 @@ export function originOf(
     permissions: route.config.permissions,
     extract: route.config.extract,
     ownSessionPrefix: route.config.ownSessionPrefix,
-    ownName: route.name.isStatic ? route.name.source.trim() : undefined,
+    ownName: route.ownName,
     // A call that becomes several runs is never coalesced.
     coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
     traceparent,
@@ -89,7 +90,7 @@ export interface ActionOrigin {
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
   /** The name that the mapping's author wrote; absent: a template, or none. */
-  readonly ownName?: string | undefined;
+  readonly ownName?: OwnName | undefined;
   /** The way in which coalesced calls are rendered; absent: they are not coalesced. */
   readonly coalesce?: CoalesceMode | undefined;
   /** Of the caller, if it is well-formed. */

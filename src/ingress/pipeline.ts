@@ -164,7 +164,7 @@ export async function acceptVerified(
 /** Of a call that is held against the waits again: where gateways make a hundred waits a second, two of three tries fail. */
 const MAX_TRIES = 32;
 
-async function acceptJudged(
+function acceptJudged(
   ingress: IngressContext,
   active: ActiveConfig,
   call: VerifiedCall,

@@ -1,4 +1,5 @@
 import type { MappingConfig } from "../config/mapping/schema.ts";
+import { sanitizeName } from "../core/boundary/sanitize-untrusted.ts";
 import type { PayloadContext } from "../core/delivery.ts";
 import { readMessage } from "../presets/read-event.ts";
 import type { Preset } from "../presets/preset.ts";
@@ -14,6 +15,8 @@ import { compileForEach, type ForEach } from "./fan-out.ts";
 export interface CompiledMapping {
   readonly config: MappingConfig;
   readonly name: CompiledTemplate;
+  /** `undefined` for a name that depends on the payload. */
+  readonly ownName: OwnName | undefined;
   readonly sessionKey: CompiledTemplate;
   /** `messageTemplate` of an agent mapping, `textTemplate` of a wake mapping, or what its preset has to say. */
   readonly content: { render(context: PayloadContext): string };
@@ -40,6 +43,19 @@ export interface CompiledMapping {
   readonly responseBody: CompiledResponse | undefined;
 }
 
+/** A name that the owner wrote, and how a run has it. */
+export interface OwnName {
+  readonly written: string;
+  readonly safe: string;
+}
+
+/** The name of a run that has none. */
+export const DEFAULT_NAME = "Hook";
+
+export function ownNameOf(written: string): OwnName {
+  return { written, safe: sanitizeName(written) || DEFAULT_NAME };
+}
+
 /** Compiles the templates of a mapping; `transform` is its loaded module and `preset` its preset, when it names them. */
 export function compileMapping(
   config: MappingConfig,
@@ -47,6 +63,7 @@ export function compileMapping(
   preset?: Preset,
 ): CompiledMapping {
   const template = config.action === "wake" ? config.textTemplate : config.messageTemplate;
+  const name = compileTemplate(config.name ?? "");
   return {
     config,
     preset,
@@ -60,7 +77,8 @@ export function compileMapping(
       config.respond.kind === "content" && config.respond.body !== undefined
         ? compileResponse(config.respond.body)
         : undefined,
-    name: compileTemplate(config.name ?? ""),
+    name,
+    ownName: name.isStatic ? ownNameOf(name.source.trim()) : undefined,
     sessionKey: compileTemplate(config.sessionKey ?? ""),
     content:
       preset !== undefined && template === undefined

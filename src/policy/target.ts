@@ -1,7 +1,7 @@
 import type { ReplyTarget } from "../core/run.ts";
-import { isRefusal, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
-import type { HostChannels } from "../core/host.ts";
+import type { ChannelTarget, HostChannels } from "../core/host.ts";
 
 /**
  * Fixes the target of a reply permanently, when the call is accepted.
@@ -11,14 +11,31 @@ import type { HostChannels } from "../core/host.ts";
  * default one. Without a target the run still happens and its reply is kept. While the host cannot say whom the last
  * conversation was with, the call is refused, and its sender tries again.
  */
-export async function resolveTarget(
+export function resolveTarget(
   channels: HostChannels,
-  wanted: { channel: string; to: string | undefined; agentId: string },
-): Promise<ReplyTarget | Refusal> {
+  wanted: WantedTarget,
+): ReplyTarget | Refusal | Promise<ReplyTarget | Refusal> {
+  const last = channels.lastRoute(wanted.agentId);
+  if (!(last instanceof Promise)) return chooseTarget(channels, wanted, last);
+  return last.then(
+    (read) => chooseTarget(channels, wanted, read),
+    () => refuse("STORE_UNAVAILABLE"),
+  );
+}
+
+interface WantedTarget {
+  readonly channel: string;
+  readonly to: string | undefined;
+  readonly agentId: string;
+}
+
+function chooseTarget(
+  channels: HostChannels,
+  wanted: WantedTarget,
+  last: ChannelTarget | undefined,
+): ReplyTarget | Refusal {
   const known = channels.list();
   const name = wanted.channel.toLowerCase();
-  const last = await channels.lastRoute(wanted.agentId).catch(() => refuse("STORE_UNAVAILABLE"));
-  if (isRefusal(last)) return last;
   const channel =
     name === "last"
       ? (known.find(({ id }) => id === last?.channel) ?? known[0])

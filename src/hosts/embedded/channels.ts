@@ -64,7 +64,7 @@ export class EmbeddedChannels implements HostChannels {
     return this.#listed.channels;
   }
 
-  lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
+  lastRoute(agentId: string): ReturnType<HostChannels["lastRoute"]> {
     return this.#sessions.lastRoute(agentId);
   }
 

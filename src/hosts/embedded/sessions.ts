@@ -226,7 +226,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat" |
   }
 
   /** Whom the agent's main session last talked to. */
-  lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
+  lastRoute(agentId: string): Promise<ChannelTarget | undefined> | ChannelTarget | undefined {
     return this.#routes.of(this.mainSessionKey(agentId));
   }
 

@@ -2,12 +2,13 @@ import { textRights } from "../../core/agent-rights.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
 import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
-import type { AgentSpec, RunSpec, WakeSpec } from "../../core/run.ts";
+import type { AgentSpec, ReplyTarget, RunSpec, WakeSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
 import { removeHidden, type TextKind } from "../../core/boundary/remove-hidden.ts";
 import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
 import { readTraceparent } from "../../core/traceparent.ts";
+import { DEFAULT_NAME } from "../../mapping/compile-mapping.ts";
 import { chooseAgent } from "../../policy/agent.ts";
 import { checkCallbackUrl } from "../../policy/callback-url.ts";
 import { resolveTarget } from "../../policy/target.ts";
@@ -73,7 +74,6 @@ async function applyToAll(
 }
 
 const MAX_TIMEOUT_SECONDS = 86_400;
-const DEFAULT_NAME = "Hook";
 const UNEXTRACTED = "A mapping with extract makes no wakes: their text would reach the main session as it is.";
 
 /**
@@ -89,8 +89,9 @@ export function applyPolicy(
 ): RunSpec | Refusal | Promise<RunSpec | Refusal> {
   const agentId = chooseAgent(host.agents, config, action.agentId);
   if (typeof agentId !== "string") return agentId;
-  const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
-  const nameBy = action.name === undefined || action.name === origin.ownName ? ("owner" as const) : undefined;
+  const own = action.name !== undefined && action.name === origin.ownName?.written ? origin.ownName : undefined;
+  const name = own?.safe ?? ((action.name && sanitizeName(action.name)) || DEFAULT_NAME);
+  const nameBy = action.name === undefined || own !== undefined ? ("owner" as const) : undefined;
   if (action.kind === "wake" && origin.extract) return refuse("INVALID_ACTION", UNEXTRACTED);
   if (action.kind === "wake") return wakeSpec(host, config, action, origin, { agentId, name, nameBy });
   const allowed = host.agents.allowedModels(agentId);
@@ -146,17 +147,33 @@ export function applyPolicy(
   return action.deliver ? withTargets(host, action, spec) : spec;
 }
 
-async function withTargets(
+function withTargets(
   { channels }: Pick<GatewayHost, "channels">,
   { channel, to, fallback: other }: AgentAction,
-  spec: AgentSpec,
-): Promise<AgentSpec | Refusal> {
+  spec: UnsentSpec,
+): AgentSpec | Refusal | Promise<AgentSpec | Refusal> {
   const { agentId } = spec;
-  const delivery = await resolveTarget(channels, { channel, to, agentId });
+  const delivery = resolveTarget(channels, { channel, to, agentId });
+  const fallback = other && resolveTarget(channels, { channel: other.channel, to: other.to, agentId });
+  return delivery instanceof Promise || fallback instanceof Promise
+    ? Promise.all([delivery, fallback]).then((read) => withBoth(spec, ...read))
+    : withBoth(spec, delivery, fallback);
+}
+
+/** An agent run whose targets are not fixed yet. */
+type UnsentSpec = AgentSpec & { delivery: AgentSpec["delivery"]; fallback: AgentSpec["fallback"] };
+
+/** The spec is nobody else's yet: a copy of its thirty fields costs a microsecond. */
+function withBoth(
+  spec: UnsentSpec,
+  delivery: ReplyTarget | Refusal,
+  fallback: ReplyTarget | Refusal | undefined,
+): AgentSpec | Refusal {
   if (isRefusal(delivery)) return delivery;
-  const fallback = other && (await resolveTarget(channels, { channel: other.channel, to: other.to, agentId }));
   if (isRefusal(fallback)) return fallback;
-  return { ...spec, delivery, fallback };
+  spec.delivery = delivery;
+  spec.fallback = fallback;
+  return spec;
 }
 
 /** An empty list allows no model; the host then knows what would. */

@@ -7,7 +7,7 @@ import { clip } from "../../core/payload-text.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { readTraceparent } from "../../core/traceparent.ts";
 import type { SeenEvent, Wait } from "../../core/wait.ts";
-import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
+import { type CompiledMapping, ownNameOf } from "../../mapping/compile-mapping.ts";
 import { type ActionOrigin, lowerOrigin, originOf } from "../action-origin.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
@@ -18,6 +18,7 @@ type Host = Pick<IngressContext, "host">;
 type Active = Pick<ActiveConfig, "config" | "hooks">;
 
 const NAME = "Wait";
+const OWN_NAME = ownNameOf(NAME);
 const RESUMED =
   "A wait of this session has ended, and so the session is resumed. What it waited for, and what came, is the content below.";
 /** Of the text of one event of several. */
@@ -46,7 +47,7 @@ export function originOfEvent({ config }: Active, { route, context }: WaitedEven
     chain: context.chain,
     instructions: RESUMED,
     ownSessionPrefix: undefined,
-    ownName: NAME,
+    ownName: OWN_NAME,
     coalesce: undefined,
   };
 }
@@ -94,7 +95,7 @@ export function resumeByTime(
     instructions: RESUMED,
     interrupted: active.config.interrupted,
     ownSessionPrefix: undefined,
-    ownName: NAME,
+    ownName: OWN_NAME,
   };
   const context = { path: WAIT_ROUTE, headers: {}, query: {}, payload: { wait: wait.id }, now: new Date(at) };
   return resumed(ingress, active, { wait, action, origin, context });

@@ -7,7 +7,8 @@ const MAX_ROUTES = 1_000;
 const SHARED_MS = 1_000;
 
 interface KnownRoute {
-  readonly route: Promise<ChannelTarget | undefined>;
+  /** A promise until it is read. */
+  route: Promise<ChannelTarget | undefined> | ChannelTarget | undefined;
   /** On the clock of the process. */
   readonly readAt: number;
 }
@@ -21,7 +22,7 @@ export class LastRoutes {
     this.#state = state;
   }
 
-  of(sessionKey: string): Promise<ChannelTarget | undefined> {
+  of(sessionKey: string): Promise<ChannelTarget | undefined> | ChannelTarget | undefined {
     const known = this.#routes.get(sessionKey);
     const isOld = this.#state.isShared && known !== undefined && performance.now() - known.readAt > SHARED_MS;
     if (known !== undefined && !isOld) return known.route;
@@ -29,12 +30,17 @@ export class LastRoutes {
     const reading = this.#state.read("route", sessionKey);
     // While the database is away, the route of before is better than none.
     const route = known === undefined ? reading : reading.catch(() => known.route);
-    const read = { route, readAt: performance.now() };
+    const read: KnownRoute = { route, readAt: performance.now() };
     this.#routes.set(sessionKey, read);
-    read.route.catch(() => {
-      if (this.#routes.get(sessionKey) === read) this.#routes.delete(sessionKey);
-    });
-    return read.route;
+    route.then(
+      (target) => {
+        read.route = target;
+      },
+      () => {
+        if (this.#routes.get(sessionKey) === read) this.#routes.delete(sessionKey);
+      },
+    );
+    return route;
   }
 
   /** It has changed. */

@@ -85,7 +85,7 @@ it("knows the last route in the form of today and of before", async () => {
 it("asks the host for a last route once a second at most, and then sees what has changed", async () => {
   await using opened = await OpenGateway.start();
   const { entries } = opened.openClaw;
-  const route = (): Promise<unknown> => opened.host.channels.lastRoute("main");
+  const route = async (): Promise<unknown> => opened.host.channels.lastRoute("main");
   const now = vi.spyOn(performance, "now").mockReturnValue(5_000);
   entries.set("agent:main:main", { lastChannel: "slack", lastTo: "C1" });
   expect(await route()).toEqual({ channel: "slack", to: "C1" });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HooksConfig } from "../../../../src/config/hooks.ts";
 import type { Action, AgentAction, WakeAction } from "../../../../src/core/delivery.ts";
 import type { ActionOrigin } from "../../../../src/ingress/action-origin.ts";
+import { ownNameOf } from "../../../../src/mapping/compile-mapping.ts";
 import { applyPolicy } from "../../../../src/ingress/stages/policy.ts";
 import { read } from "../../config/hooks-context.ts";
 import { gatewayOf, type GatewayState } from "../../policy/gateway-parts.ts";
@@ -77,7 +78,10 @@ describe("an agent action", () => {
   it("knows whether the mapping's author wrote its name: a template over the payload and a caller do not", async () => {
     const origin = { contentSource: "Webhook", interrupted: "rerun", ownSessionPrefix: undefined } as const;
     const by = async (name: string, ownName?: string): Promise<unknown> =>
-      runOf({ ...AGENT, name }, { origin: { ...origin, ownName } });
+      runOf(
+        { ...AGENT, name },
+        { origin: { ...origin, ownName: ownName === undefined ? undefined : ownNameOf(ownName) } },
+      );
     expect(await by("Nightly", "Nightly")).toMatchObject({ nameBy: "owner" });
     expect(await by("of a transform", "Nightly")).toMatchObject({ nameBy: undefined });
     expect(await by("CI web")).toMatchObject({ nameBy: undefined });
