@@ -2,7 +2,15 @@
 import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
 import { loadBare, loadWithToken, refuseFailures } from "./run-load.ts";
-import { lastMappingPath, startBare, startFastify, startGateway, startPgBoss, startWebhook } from "./servers.ts";
+import {
+  lastMappingPath,
+  startBare,
+  startCommitting,
+  startFastify,
+  startGateway,
+  startPgBoss,
+  startWebhook,
+} from "./servers.ts";
 import type { RunningGateway, RunningServer, StateFolders } from "./servers.ts";
 import { sumOf } from "./thread-cpu.ts";
 
@@ -61,6 +69,7 @@ export async function reportCalls(
   const mapped = gateway("mapped agent call", lastMappingPath(1), 1, 0);
   const scenarios: readonly Scenario[] = [
     { name: "bare node:http: read, parse, answer", path: "/hooks/wake", start: startBare },
+    { name: "the same, and a second thread commits each body to SQLite", path: "/hooks/wake", start: startCommitting },
     { name: "fastify, kept in memory", path: "/hooks/wake", start: startFastify },
     { name: "fastify and pg-boss, PostgreSQL on the same core", path: "/hooks/wake", start: startPgBoss },
     { name: "adnanh/webhook, nothing kept, `/bin/true` for each call", path: "/hooks/wake", start: startWebhook },

@@ -35,6 +35,10 @@ export function startBare(): Promise<RunningServer> {
   return start([scriptOf("bare-server.ts")]);
 }
 
+export function startCommitting(): Promise<RunningServer> {
+  return start([scriptOf("committing-server.ts")]);
+}
+
 export function startFastify(): Promise<RunningServer> {
   return start([scriptOf("peers/fastify-server.ts")]);
 }
