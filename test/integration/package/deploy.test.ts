@@ -1,7 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -173,10 +172,11 @@ describe("deploy/reveille.service", () => {
 describe("deploy/compose.yaml", () => {
   const file = parse(readFileSync(join(deploy, "compose.yaml"), "utf8"), { merge: true }) as {
     services: Record<string, Record<string, unknown>>;
-    configs: Record<string, { content: string }>;
     volumes: object;
+    networks: object;
   };
-  const { services, configs } = file;
+  const { services } = file;
+  const configuration = "./reveille.json5:/config/reveille.json5:ro,z";
 
   it("has two gateways with a state of their own, PostgreSQL, its tables, and a proxy that alone is public", () => {
     expect(Object.keys(services)).toEqual(["postgres", "migrate", "gateway-a", "gateway-b", "proxy"]);
@@ -185,33 +185,32 @@ describe("deploy/compose.yaml", () => {
         read_only: true,
         cap_drop: ["ALL"],
         restart: "always",
-        volumes: [`${name}:/data`],
+        volumes: [`${name}:/data`, configuration],
       });
     }
     expect(Object.keys(services).filter((name) => "ports" in services[name]!)).toEqual(["proxy"]);
   });
 
-  it("names only configurations, volumes, networks and services that are there", () => {
+  it("names only files, volumes, networks and services that are there", () => {
     for (const service of Object.values(services)) {
-      for (const { source } of (service["configs"] ?? []) as { source: string }[])
-        expect(configs).toHaveProperty(source);
-      for (const volume of (service["volumes"] ?? []) as string[])
-        expect(file.volumes).toHaveProperty(volume.split(":", 1)[0]!);
-      expect(service["networks"]).toEqual(["inside"]);
+      for (const volume of (service["volumes"] ?? []) as string[]) {
+        const [source = ""] = volume.split(":", 1);
+        if (source.startsWith("./")) expect(existsSync(join(deploy, source))).toBe(true);
+        else expect(file.volumes).toHaveProperty(source);
+      }
+      for (const network of service["networks"] as string[]) expect(file.networks).toHaveProperty(network);
       for (const other of Object.keys(service["depends_on"] ?? {})) expect(services).toHaveProperty(other);
     }
   });
 
   it("has a configuration that is valid, with its secrets from the environment", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "reveille-compose-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    writeFileSync(join(folder, "reveille.json5"), configs["reveille"]!.content, { mode: 0o600 });
+    const config = join(deploy, "reveille.json5");
     const tokens = {
       HOOK_TOKEN: "hook-token-of-the-compose-test-1",
       GATEWAY_TOKEN: "gateway-token-of-the-compose-test",
     };
     const env = { ...process.env, ...tokens, DATABASE_URL: "postgresql://reveille:p@postgres:5432/reveille" };
-    const args = ["scripts/start.mjs", "check", "--config", join(folder, "reveille.json5")];
+    const args = ["scripts/start.mjs", "check", "--config", config];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, {
       encoding: "utf8",
       cwd: resolve(deploy, ".."),
@@ -219,12 +218,12 @@ describe("deploy/compose.yaml", () => {
     });
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("is valid");
-    expect(configs["reveille"]!.content).toContain("several: true");
+    expect(readFileSync(config, "utf8")).toContain("several: true");
     for (const name of Object.keys(tokens)) expect(services["gateway-a"]?.["environment"]).toHaveProperty(name);
   });
 
   it("lets calls of hooks in and nothing else, and asks /ready which gateway accepts calls", () => {
-    const caddy = configs["caddy"]!.content;
+    const caddy = readFileSync(join(deploy, "Caddyfile"), "utf8");
     expect(caddy).toMatch(/handle \/hooks\/\* \{\s+reverse_proxy gateway-a:18789 gateway-b:18789 \{/u);
     expect(caddy).toContain("health_uri /ready");
     expect(caddy).toMatch(/handle \{\s+respond 404/u);

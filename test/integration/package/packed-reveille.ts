@@ -36,7 +36,7 @@ export class PackedReveille implements AsyncDisposable {
     const { cwd = this.home } = options;
     const { stdout } = await run(program, args, {
       cwd,
-      env: this.#environment(),
+      env: this.environment(),
       maxBuffer: 16_777_216,
       timeout: 120_000,
     });
@@ -52,7 +52,7 @@ export class PackedReveille implements AsyncDisposable {
   async serve(): Promise<string> {
     const gateway = spawn(join(this.prefix, "bin/reveille"), ["serve", "--port", "0"], {
       cwd: this.home,
-      env: this.#environment(),
+      env: this.environment(),
       stdio: ["ignore", "pipe", "ignore"],
     });
     this.#gateways.push(gateway);
@@ -78,7 +78,8 @@ export class PackedReveille implements AsyncDisposable {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  #environment(): NodeJS.ProcessEnv {
+  /** Of a program that runs in that home. */
+  environment(): NodeJS.ProcessEnv {
     const { prefix, globalconfig, userconfig, cache } = this.#npm;
     return {
       ...process.env,

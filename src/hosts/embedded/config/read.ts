@@ -81,5 +81,5 @@ function parse(text: string, file: string): object {
 
 function modeWarnings(file: string): readonly ConfigIssue[] {
   if (process.platform === "win32" || (statSync(file).mode & othersMode) === 0) return [];
-  return [{ path: file, message: "others than its owner may use this file, which holds secrets; chmod it to 600" }];
+  return [{ path: file, message: "others than its owner may use this file, which may hold secrets; chmod it to 600" }];
 }

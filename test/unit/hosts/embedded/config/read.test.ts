@@ -431,7 +431,7 @@ describe("readGatewayConfig", () => {
     chmodSync(file, 0o640);
     const { warnings } = readGatewayConfig({ file, env: {} });
     expect(warnings).toEqual([
-      { path: file, message: "others than its owner may use this file, which holds secrets; chmod it to 600" },
+      { path: file, message: "others than its owner may use this file, which may hold secrets; chmod it to 600" },
     ]);
   });
 
