@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { isRefusal } from "../../../src/core/errors.ts";
+import { isRefusal, refuse } from "../../../src/core/errors.ts";
 import { readBody } from "../../../src/http/read-body.ts";
 import { withRequest } from "./wire.ts";
 
@@ -83,6 +83,48 @@ describe("the bytes of a body", () => {
     });
     expect(text(result)).toBe("a".repeat(200_000));
     expect((result as Uint8Array).buffer.byteLength).toBe(200_000);
+  });
+
+  test("that arrive with their head lie in memory of their own, and leave neither a listener nor bytes to read", async () => {
+    const { bytes, left } = await withRequest(
+      async (req) => {
+        const result = (await readBody(req, LIMITS)) as Uint8Array;
+        const left = [req.listenerCount("data"), req.listenerCount("close"), req.readableLength];
+        return { bytes: result, left };
+      },
+      (socket) => socket.write(`${head("Content-Length: 5")}hello`),
+    );
+    expect(text(bytes)).toBe("hello");
+    expect(bytes.buffer.byteLength).toBe(5);
+    expect(left).toEqual([0, 0, 0]);
+  });
+
+  test("are not read where the first of them is refused, and an empty body has none", async () => {
+    const limits = { ...LIMITS, onFirstByte: () => refuse("BUSY") };
+    const answers = await Promise.all([
+      read(["Content-Length: 5"], "hello", limits),
+      withRequest(
+        (req) => readBody(req, limits),
+        (socket) => socket.write(`${head("Content-Length: 5")}hello`),
+      ),
+      withRequest(
+        (req) => readBody(req, limits),
+        (socket) => socket.write(head("Content-Length: 0")),
+      ),
+    ]);
+    expect(answers.map((answer) => text(answer))).toEqual(["BUSY", "BUSY", ""]);
+  });
+
+  test("are aborted when the connection is gone before they are looked at", async () => {
+    const result = withRequest(
+      (req) => {
+        const reading = readBody(req, LIMITS);
+        req.destroy();
+        return reading;
+      },
+      (socket) => socket.write(`${head("Content-Length: 5")}hello`),
+    );
+    expect(text(await result)).toBe("BODY_ABORTED");
   });
 
   test("can be read although the request has waited", async () => {
