@@ -99,7 +99,7 @@ export async function reportCalls(
   const latencies = await reportLatencies(mapped, timing);
   const text = `## What an accepted call costs
 
-Every call of the gateway is answered after its commit has reached the disk (SQLite, WAL, \`synchronous=FULL\`). The same call is sent by ${timing.connections} connections, each of which sends again when it is answered, so p50 and p99 only say how many wait. **cold** is the ratio in the first 1.5 s of a new process. **main thread alone** is what the main thread would reach if the others had a core of their own: the processor time of a bare call as a part of the main thread's.
+Every call of the gateway is answered after its commit has reached the disk (SQLite, WAL, \`synchronous=FULL\`). The same call is sent by ${timing.connections} connections, each of which sends again when it is answered, so p50 and p99 only say how many wait. **cold** is the ratio in the first 1.5 s of a new process. Two rows say what any gateway on \`node:http\` and SQLite pays at least: HTTP alone, and HTTP with one row for each body. **main thread alone** is what the main thread would reach if the others had a core of their own: the processor time of a bare call as a part of the main thread's.
 
 | what | req/s | of the bare server | main thread alone | cold | CPU µs a call | main | writer | V8 helpers | other | p50 ms | p99 ms |
 |---|---|---|---|---|---|---|---|---|---|---|---|
@@ -183,7 +183,8 @@ function row(name: string, measured: Measured | undefined): string {
   const cells = [
     count(of(({ load: { requestsPerSecond } }) => requestsPerSecond)),
     of(({ ratio }) => ratio).toFixed(2),
-    of(({ mainRatio }) => mainRatio).toFixed(2),
+    // A program without a main thread of Node has none.
+    Number.isFinite(of(({ mainRatio }) => mainRatio)) ? of(({ mainRatio }) => mainRatio).toFixed(2) : "",
     coldRatio.toFixed(2),
     of(({ load: result }) => cpuOf(result)).toFixed(1),
     ...(["main", "writer", "helpers", "other"] as const).map((thread) =>
