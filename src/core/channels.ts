@@ -4,7 +4,7 @@
 export interface HostChannels {
   list(): readonly ChannelInfo[];
   /** The channel and recipient that the agent's main session last talked to; a promise where it has to be read first. */
-  lastRoute(agentId: string): Promise<ChannelTarget | undefined> | ChannelTarget | undefined;
+  lastRoute(agentId: string): LastRoute | Promise<LastRoute>;
   /**
    * Sends one message; resolves when the channel took it. A second message with the same
    * idempotency key is not sent again where the channel can know it. Rejects with a
@@ -12,6 +12,9 @@ export interface HostChannels {
    */
   send(message: ChannelMessage): Promise<void>;
 }
+
+/** Absent: it has talked to nobody yet. */
+export type LastRoute = ChannelTarget | undefined;
 
 export interface ChannelInfo {
   readonly id: string;

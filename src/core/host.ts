@@ -19,7 +19,7 @@ import type { Level } from "./level.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 export type { AskedRights } from "./exposure.ts";
-export type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "./channels.ts";
+export type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels, LastRoute } from "./channels.ts";
 export type { EventWrite, HeartbeatRequest, SystemEvent } from "./system-event.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */

@@ -6,6 +6,7 @@ import {
   type Clock,
   HostError,
   type HostChannels,
+  type LastRoute,
   type Logger,
 } from "../../core/host.ts";
 import type { OwnChannelConfig } from "./config/own-channel.ts";
@@ -64,7 +65,7 @@ export class EmbeddedChannels implements HostChannels {
     return this.#listed.channels;
   }
 
-  lastRoute(agentId: string): ReturnType<HostChannels["lastRoute"]> {
+  lastRoute(agentId: string): LastRoute | Promise<LastRoute> {
     return this.#sessions.lastRoute(agentId);
   }
 

@@ -3,7 +3,15 @@ import type { CheckOutgoing, CheckTurn } from "../../core/outgoing/check-outgoin
 import type { TurnMessage } from "./agents/turn.ts";
 import type { TextRights } from "../../core/agent-rights.ts";
 import type { AcpMemory } from "./agents/acp-agents.ts";
-import type { ChannelTarget, Clock, EventWrite, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
+import type {
+  ChannelTarget,
+  Clock,
+  EventWrite,
+  HeartbeatRequest,
+  HostSessions,
+  LastRoute,
+  SystemEvent,
+} from "../../core/host.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
 import { type EnqueueOutcome, SESSION_LIMITS, type TakeEvent } from "../shared/state-operations.ts";
@@ -226,7 +234,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat" |
   }
 
   /** Whom the agent's main session last talked to. */
-  lastRoute(agentId: string): Promise<ChannelTarget | undefined> | ChannelTarget | undefined {
+  lastRoute(agentId: string): LastRoute | Promise<LastRoute> {
     return this.#routes.of(this.mainSessionKey(agentId));
   }
 

@@ -53,6 +53,17 @@ describe("an answer after the body was read", () => {
     expect(raw).toContain("cache-control: no-store\r\n");
   });
 
+  test("of 413 keeps the connection when the whole body came with its head", async () => {
+    const port = await serve((req, res) => {
+      void readBody(req, { maxBytes: 1000, timeoutMs: 100 }).then(() => {
+        sendAnswer(req, res, answerRefusal(refuse("BODY_TOO_LARGE")));
+      });
+    });
+    const request = (...lines: string[]): string => `${head("Content-Length: 5", ...lines)}hello`;
+    const raw = await exchange(port, request() + request() + request("Connection: close"));
+    expect(statuses(raw)).toEqual([413, 413, 413]);
+  });
+
   test("without content is 204 with neither body nor length", async () => {
     const port = await serve((req, res) => sendAnswer(req, res, answerEmpty(204)));
     const raw = await exchange(port, head("Connection: close"));

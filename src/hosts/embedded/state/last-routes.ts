@@ -1,4 +1,4 @@
-import type { ChannelTarget } from "../../../core/host.ts";
+import type { LastRoute } from "../../../core/host.ts";
 import type { StateStore } from "./state-store.ts";
 
 /** Routes held in memory; there is one for each agent that anyone asked about. */
@@ -8,7 +8,7 @@ const SHARED_MS = 1_000;
 
 interface KnownRoute {
   /** A promise until it is read. */
-  route: Promise<ChannelTarget | undefined> | ChannelTarget | undefined;
+  route: LastRoute | Promise<LastRoute>;
   /** On the clock of the process. */
   readonly readAt: number;
 }
@@ -22,7 +22,7 @@ export class LastRoutes {
     this.#state = state;
   }
 
-  of(sessionKey: string): Promise<ChannelTarget | undefined> | ChannelTarget | undefined {
+  of(sessionKey: string): LastRoute | Promise<LastRoute> {
     const known = this.#routes.get(sessionKey);
     const isOld = this.#state.isShared && known !== undefined && performance.now() - known.readAt > SHARED_MS;
     if (known !== undefined && !isOld) return known.route;
