@@ -18,6 +18,8 @@ import { PackedReveille } from "./packed-reveille.ts";
 
 const clone = resolve(import.meta.dirname, "../../..");
 const UNTIL_READY = `for try in $(seq 150); do [ "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:18789/ready)" = 200 ] && break; sleep 0.2; done`;
+/** What a composition needs besides. */
+const COMPOSED = ["/usr/bin/podman-compose", "/usr/bin/caddy", "/usr/lib/postgresql", "/usr/bin/curl"];
 
 describe.skipIf(!canRunContainers())("the containers of the page on deploying", () => {
   const packed = new PackedReveille();
@@ -63,7 +65,7 @@ describe.skipIf(!canRunContainers())("the containers of the page on deploying", 
     expect(output).toMatch(/"shutting down"[^]*^ended with 0$/mu);
   }, 120_000);
 
-  it.skipIf(!existsSync("/usr/bin/podman-compose") || !existsSync("/usr/bin/caddy"))(
+  it.skipIf(!COMPOSED.every((file) => existsSync(file)))(
     "composes two gateways, PostgreSQL and a proxy that speaks TLS and passes hooks alone",
     async () => {
       await engine.standIn("docker.io/library/postgres:17", postgresImage());
