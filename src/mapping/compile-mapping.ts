@@ -49,11 +49,15 @@ export interface OwnName {
   readonly safe: string;
 }
 
-/** The name of a run that has none. */
-export const DEFAULT_NAME = "Hook";
+const DEFAULT_NAME = "Hook";
+
+/** The name as a run has it; a default one where nothing of it is visible. */
+export function safeName(written: string): string {
+  return sanitizeName(written) || DEFAULT_NAME;
+}
 
 export function ownNameOf(written: string): OwnName {
-  return { written, safe: sanitizeName(written) || DEFAULT_NAME };
+  return { written, safe: safeName(written) };
 }
 
 /** Compiles the templates of a mapping; `transform` is its loaded module and `preset` its preset, when it names them. */

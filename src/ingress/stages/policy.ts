@@ -6,9 +6,8 @@ import type { AgentSpec, ReplyTarget, RunSpec, WakeSpec } from "../../core/run.t
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
 import { removeHidden, type TextKind } from "../../core/boundary/remove-hidden.ts";
-import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
 import { readTraceparent } from "../../core/traceparent.ts";
-import { DEFAULT_NAME } from "../../mapping/compile-mapping.ts";
+import { safeName } from "../../mapping/compile-mapping.ts";
 import { chooseAgent } from "../../policy/agent.ts";
 import { checkCallbackUrl } from "../../policy/callback-url.ts";
 import { resolveTarget } from "../../policy/target.ts";
@@ -90,7 +89,7 @@ export function applyPolicy(
   const agentId = chooseAgent(host.agents, config, action.agentId);
   if (typeof agentId !== "string") return agentId;
   const own = action.name !== undefined && action.name === origin.ownName?.written ? origin.ownName : undefined;
-  const name = own?.safe ?? ((action.name && sanitizeName(action.name)) || DEFAULT_NAME);
+  const name = own?.safe ?? safeName(action.name ?? "");
   const nameBy = action.name === undefined || own !== undefined ? ("owner" as const) : undefined;
   if (action.kind === "wake" && origin.extract) return refuse("INVALID_ACTION", UNEXTRACTED);
   if (action.kind === "wake") return wakeSpec(host, config, action, origin, { agentId, name, nameBy });
