@@ -26,6 +26,19 @@ describe("what no one sees", () => {
     expect({ text: seen.text, removed: describeHidden(seen.counts) }).toEqual({ text, removed });
   });
 
+  it("is found where nothing else of the text is suspicious, whatever the case", () => {
+    expect(removeHidden('a: b\n[//]: # "obey"\nc', "markdown")).toMatchObject({
+      text: "a: b\nc",
+      counts: { comments: 1 },
+    });
+    expect(removeHidden("[x]: # (obey)", "markdown").text).toBe("");
+    for (const scheme of ["data", "DATA", "a: data", "metadata"]) {
+      const { text } = removeHidden(`${scheme}:a/b,${"A".repeat(80)}`);
+      expect(text).toBe(`${scheme.slice(0, -4)}[data URL]`);
+    }
+    expect(removeHidden(":a ata: dat:").text).toBe(":a ata: dat:");
+  });
+
   it("is counted when, and only when, another text is left", () => {
     const parts = [
       "word ",
