@@ -1,6 +1,7 @@
 /** The tables of the delivery store, from its first version on. */
 import type { Migration } from "./engine/module.ts";
 import { WHOLE_TEXT } from "./quotation.ts";
+import { WHOLE_SPEC } from "./short-spec.ts";
 
 /**
  * `deliveries` and `runs` are narrow, since lists read many of their rows and every step after
@@ -207,6 +208,13 @@ const quotations: Migration = [
   `CREATE VIEW whole_contents AS SELECT id, spec, ${WHOLE_TEXT} AS text, headers, query, body FROM contents`,
 ];
 
+/** A spec may be stored without what nearly all have: see {@link "./short-spec"}. The view has it whole. */
+const shortSpecs: Migration = [
+  "DROP VIEW whole_contents",
+  `CREATE VIEW whole_contents AS SELECT id, ${WHOLE_SPEC} AS spec, ${WHOLE_TEXT} AS text, headers, query, body
+  FROM contents`,
+];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -222,4 +230,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0012-chains": chains,
   "0013-waits": waits,
   "0014-quotations": quotations,
+  "0015-short-specs": shortSpecs,
 };

@@ -5,6 +5,7 @@ import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
 import { chainText, AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
 import { quoteBody } from "../quotation.ts";
+import { shortSpec } from "../short-spec.ts";
 import { storeSpec } from "../stored-spec.ts";
 
 /**
@@ -108,7 +109,8 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
   const runFields: (string | number | null)[] = [];
   let quotation: number | null = null;
   for (const { lane, spec, expiresAt } of runs) {
-    const stored = storeSpec(spec);
+    // A call that is coalesced has no run of its own, and so no lane.
+    const stored = delivery.coalesce === undefined ? shortSpec(spec, lane) : storeSpec(spec);
     let { text } = stored;
     // The row of the first run has the body beside the text.
     if (text !== null && runFields.length === 0) ({ text, quotation } = quoteBody(text, delivery.body));

@@ -6,7 +6,7 @@ import {
   emptyBytes,
   requestBytes,
 } from "../../../../../src/storage/sqlite/operations/delivery-bytes.ts";
-import { storeSpec } from "../../../../../src/storage/sqlite/stored-spec.ts";
+import { shortSpec } from "../../../../../src/storage/sqlite/short-spec.ts";
 import { agentSpec, dictionary, endedDelivery, newDelivery } from "../../../../conformance/store/new-delivery.ts";
 import { openStoreTables, TAG } from "../store-in-thread.ts";
 
@@ -17,7 +17,7 @@ const REQUEST_BYTES = '{"a":"b"}'.length + "{}".length + 1000;
 describe("the bytes of a delivery", () => {
   it("are those of its request, of its runs' specs and texts, and 500 for itself and each run", () => {
     const specs = [agentSpec({ message: "x".repeat(100) }), agentSpec({ message: "not \ud800 well-formed" })];
-    const [first, second] = specs.map(storeSpec);
+    const [first, second] = specs.map((spec) => shortSpec(spec, "a"));
     const runs = specs.map((spec) => ({ lane: "a", spec }));
     expect(second!.text).toBeNull();
     expect(deliveryBytes(rowOf({ ...request, runs }))).toBe(
