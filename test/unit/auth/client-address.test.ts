@@ -50,6 +50,10 @@ describe("behind trusted proxies", () => {
     expect(behind("127.0.0.1", "0:0:0:0:0:FFFF:CB00:7107")).toBe("203.0.113.7");
   });
 
+  test("the IPv4 part of an IPv6 hop is read with all its bytes", () => {
+    expect(behind("127.0.0.1", "64:ff9b::198.51.100.7")).toBe("64:ff9b::c633:6407");
+  });
+
   test("when all hops are trusted the farthest is the client", () => {
     expect(behind("127.0.0.1", "10.0.0.1, 10.0.0.2")).toBe("10.0.0.1");
   });

@@ -247,6 +247,12 @@ describe("failures that gateways tell each other", () => {
     expect(lockout.fail("192.0.2.1")).toBe(60);
   });
 
+  test("count as often as they were seen there", () => {
+    const { lockout } = lockoutAt(1_000_000, { failures: 5 });
+    lockout.failElsewhere("192.0.2.1", 3);
+    expect(failTimes(lockout, "192.0.2.1", 3)).toEqual([undefined, undefined, 60]);
+  });
+
   test("are of a bounded number of addresses", () => {
     const { lockout } = lockoutAt(1_000_000);
     lockout.takeUnreported();

@@ -31,6 +31,10 @@ describe("spec 5.2: accepted carriers", () => {
     expect(await statusOf(`Authorization: Bearer ${TOKEN}`)).toBe(200);
   });
 
+  test("a header whose name is as long as that of Authorization is another one", async () => {
+    expect(await statusOf(`Authorization: Bearer ${TOKEN}`, "X-Request-Abc: 1")).toBe(200);
+  });
+
   test("spec 5.2: x-service-token: <token> is accepted", async () => {
     expect(await statusOf(`X-Service-Token: ${TOKEN}`)).toBe(200);
   });

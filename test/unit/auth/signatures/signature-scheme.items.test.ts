@@ -29,6 +29,12 @@ describe("a scheme that signs each item of a list", () => {
     expect(answer([signedItem("1"), null])).toEqual({ ok: false, reason: "body mac is missing" });
   });
 
+  it("verifies 16 items, and refuses more", () => {
+    const items = Array.from({ length: 17 }, (_, at) => signedItem(String(at)));
+    expect(answer(items.slice(0, 16))).toMatchObject({ ok: true });
+    expect(answer(items)).toEqual({ ok: false, reason: "body items has more than 16 items" });
+  });
+
   it("knows a call again by all of its items", () => {
     const auth = { ...AUTH, content: "{body:id}" };
     const item = (id: string) => ({ id, mac: macOf(id) });
