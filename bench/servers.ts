@@ -150,7 +150,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const config = join(folder, "reveille.json5");
   await writeFile(config, JSON.stringify(configuration(options, `${modelUrl}/v1`)), { mode: 0o600 });
   const args = ["serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"];
-  const program = options.program ?? [scriptOf("../scripts/start.mjs")];
+  // As `npm start` does.
+  const program = options.program ?? ["--max-semi-space-size=8", scriptOf("../scripts/start.mjs")];
   const server = await start([...program, ...args], { core: options.core ?? 0 });
   return {
     ...server,
