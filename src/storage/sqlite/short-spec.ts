@@ -1,6 +1,7 @@
 /**
  * The specs of agents' runs differ in few values. What nearly all of them have is left out where it is stored, and so
- * is the session key where it is the run's lane: half of what a delivery takes beside its body, and of the JSON.
+ * is the session key where it is the run's lane: two thirds of the JSON, and a third of what a delivery takes beside its
+ * body.
  */
 import type { AgentSpec, RunSpec } from "../../core/run.ts";
 import { storeSpec, type StoredSpec } from "./stored-spec.ts";

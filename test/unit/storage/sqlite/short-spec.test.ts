@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentSpec } from "../../../../src/core/run.ts";
-import { shortSpec } from "../../../../src/storage/sqlite/short-spec.ts";
+import { shortSpec, WHOLE_SPEC } from "../../../../src/storage/sqlite/short-spec.ts";
 import { restoreSpec } from "../../../../src/storage/sqlite/stored-spec.ts";
 import { storeMigrations } from "../../../../src/storage/sqlite/migrations.ts";
 import { agentSpec, wakeSpec } from "../../../conformance/store/new-delivery.ts";
@@ -58,6 +58,12 @@ describe("a short spec", () => {
         expect(restored(spec, runLane)).toEqual(spec);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it("is read by a view that files have, so what is usual never changes", () => {
+    expect(WHOLE_SPEC).toContain(
+      '{"kind":"agent","agentId":"main","wakeMode":"now","timeoutMs":600000,"interrupted":"rerun","source":"Webhook","unsafe":false,',
     );
   });
 
