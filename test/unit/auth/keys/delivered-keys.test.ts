@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openDeliveredKeys, readDeliveredKeys } from "../../../../src/auth/keys/delivered-keys.ts";
+import type { SenderKeys } from "../../../../src/storage/shared-store.ts";
 import { keepingLogger, testClock } from "./key-server.ts";
 
 const KEY = "0123456789abcdef";
@@ -21,6 +22,21 @@ async function openedKeys({ folder = newFolder(), windowMs }: { folder?: string;
   const logger = keepingLogger();
   const options = { file, clock, logger, ...(windowMs === undefined ? {} : { windowMs }) };
   return { keys: await openDeliveredKeys(options), file, folder, clock, logger };
+}
+
+/** The place that the gateways on a store share; `stored` is what it has. */
+function sharedPlace(stored: Map<string, string>): SenderKeys {
+  return {
+    read: async () => new Map(stored),
+    async add(route, key) {
+      const isFirst = !stored.has(route);
+      if (isFirst) stored.set(route, key);
+      return isFirst;
+    },
+    async remove(route) {
+      stored.delete(route);
+    },
+  };
 }
 
 const refused = (route: string, reason: string) => ["warn", { route, reason }, "a delivered key was not accepted"];
@@ -312,5 +328,59 @@ describe("the file", () => {
       ),
       { numRuns: 25 },
     );
+  });
+});
+
+describe("sharing with other gateways", () => {
+  test("keys of the file move to the shared place, where a route keeps the key that it has", async () => {
+    const { keys, file, folder } = await openedKeys();
+    await keys.accept("asana", KEY);
+    await keys.accept("notion", `${KEY}2`);
+    const stored = new Map([["asana", "of-another-gateway"]]);
+    await keys.share(sharedPlace(stored));
+    expect([...stored]).toEqual([
+      ["asana", "of-another-gateway"],
+      ["notion", `${KEY}2`],
+    ]);
+    expect([keys.get("asana"), keys.get("notion")]).toEqual(["of-another-gateway", `${KEY}2`]);
+    // One that is forgotten there does not come back with the next start.
+    expect(await readDeliveredKeys(file)).toEqual(new Map());
+    const { keys: again } = await openedKeys({ folder });
+    expect(again.routes()).toEqual([]);
+  });
+
+  test("writes no file when there is nothing to move", async () => {
+    const { keys, folder } = await openedKeys();
+    await keys.share(sharedPlace(new Map()));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("a refresh takes up what others have accepted and forgotten, and leaves what stays", async () => {
+    const { keys } = await openedKeys();
+    const stored = new Map([
+      ["asana", KEY],
+      ["notion", KEY],
+    ]);
+    await keys.share(sharedPlace(stored));
+    stored.delete("asana");
+    stored.set("xero", `${KEY}3`);
+    expect(keys.routes()).toEqual(["asana", "notion"]);
+    await keys.refresh();
+    expect(keys.routes()).toEqual(["notion", "xero"]);
+    expect(keys.get("xero")).toBe(`${KEY}3`);
+  });
+
+  test("a key that another gateway has accepted first is the key of the route", async () => {
+    const { keys, logger } = await openedKeys();
+    const stored = new Map<string, string>();
+    await keys.share(sharedPlace(stored));
+    stored.set("asana", "of-another-gateway");
+    expect(await keys.accept("asana", KEY)).toBe(false);
+    expect(keys.get("asana")).toBe("of-another-gateway");
+    expect(logger.lines).toEqual([]);
+    expect(await keys.accept("notion", KEY)).toBe(true);
+    expect(stored.get("notion")).toBe(KEY);
+    expect(await keys.forget("notion")).toBe(true);
+    expect(stored.has("notion")).toBe(false);
   });
 });

@@ -1,0 +1,40 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readBoundedFile, writePrivateFile } from "../../../../src/auth/keys/private-file.ts";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "private-file-"));
+  file = join(folder, "keys.json");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a private file is its owner's alone, whatever a crash has left of an earlier writing", async () => {
+  writeFileSync(`${file}.tmp`, "half", { mode: 0o644 });
+  await writePrivateFile(file, "größe");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, "utf8")).toBe("größe");
+  expect(readdirSync(folder)).toEqual(["keys.json"]);
+});
+
+test("a file is read up to its bound in bytes, and is empty beyond it", async () => {
+  writeFileSync(file, "größe");
+  expect(await readBoundedFile(file, 7)).toBe("größe");
+  expect(await readBoundedFile(file, 6)).toBe("");
+  expect(await readBoundedFile(`${file}.none`, 6)).toBeUndefined();
+  await expect(readBoundedFile(join(file, "none"), 6)).rejects.toThrow("ENOTDIR");
+});
+
+test.skipIf(process.platform !== "linux")("neither leaves a file open", async () => {
+  const open = () => readdirSync("/proc/self/fd").length;
+  await writePrivateFile(file, "text");
+  const before = open();
+  for (let time = 0; time < 20; time++) {
+    await writePrivateFile(file, "text");
+    await readBoundedFile(file, 100);
+  }
+  expect(open()).toBeLessThan(before + 10);
+});
