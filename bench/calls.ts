@@ -183,8 +183,8 @@ function row(name: string, measured: Measured | undefined): string {
   const cells = [
     count(of(({ load: { requestsPerSecond } }) => requestsPerSecond)),
     of(({ ratio }) => ratio).toFixed(2),
-    // A program without a main thread of Node has none.
-    Number.isFinite(of(({ mainRatio }) => mainRatio)) ? of(({ mainRatio }) => mainRatio).toFixed(2) : "",
+    // What starts a program for each call does next to nothing in its own main thread.
+    of(({ mainRatio }) => mainRatio) < 10 ? of(({ mainRatio }) => mainRatio).toFixed(2) : "",
     coldRatio.toFixed(2),
     of(({ load: result }) => cpuOf(result)).toFixed(1),
     ...(["main", "writer", "helpers", "other"] as const).map((thread) =>

@@ -151,7 +151,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   await writeFile(config, JSON.stringify(configuration(options, `${modelUrl}/v1`)), { mode: 0o600 });
   const args = ["serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"];
   // As `npm start` does.
-  const program = options.program ?? ["--max-semi-space-size=8", scriptOf("../scripts/start.mjs")];
+  const program = options.program ?? ["--max-semi-space-size=16", scriptOf("../scripts/start.mjs")];
   const server = await start([...program, ...args], { core: options.core ?? 0 });
   return {
     ...server,

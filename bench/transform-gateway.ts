@@ -51,7 +51,18 @@ export async function startTransformGateway({
   const configFile = join(folder, "reveille.json5");
   await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
   const cli = fileURLToPath(new URL("../scripts/start.mjs", import.meta.url));
-  const args = [cli, "serve", "--config", configFile, "--state-dir", join(folder, "state"), "--port", "0"];
+  // As `npm start` does.
+  const args = [
+    "--max-semi-space-size=16",
+    cli,
+    "serve",
+    "--config",
+    configFile,
+    "--state-dir",
+    join(folder, "state"),
+    "--port",
+    "0",
+  ];
   const [command, commandArgs] = core === undefined ? [process.execPath, args] : pinned(core, args);
   const child = spawn(command, commandArgs, { stdio: ["ignore", "pipe", "ignore"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));

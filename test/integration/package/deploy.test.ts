@@ -99,7 +99,7 @@ describe("deploy/reveille.service", () => {
 
   it("starts the program that its installation puts there, and gives it longer than a shutdown takes", () => {
     expect(values("ExecStart")).toEqual([
-      "/usr/bin/node --max-semi-space-size=8 /opt/reveille/lib/node_modules/reveille/dist/cli/main.js serve",
+      "/usr/bin/node --max-semi-space-size=16 /opt/reveille/lib/node_modules/reveille/dist/cli/main.js serve",
     ]);
     expect(Number(values("TimeoutStopSec")[0])).toBeGreaterThan(25);
   });
