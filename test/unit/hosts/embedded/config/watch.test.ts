@@ -62,7 +62,8 @@ describe("watchConfigFile", () => {
     const seen = () => timers.mock.calls.filter(([, delayMs]) => delayMs === DEBOUNCE_MS).length;
     for (let round = 1; round <= 15; round++) {
       const before = seen();
-      writeFileSync(file, String(round));
+      // A file's time is no finer than a tick of the kernel, so each text has another length.
+      writeFileSync(file, "x".repeat(round + 1));
       while (seen() === before) await setImmediate();
       // The watcher tells of one file at most every 50 ms, and again of what it has held back meanwhile.
       vi.advanceTimersByTime(100);
