@@ -138,6 +138,9 @@ export interface GatewayOptions {
 }
 
 /** A running gateway, and how many turns its model has been asked for. */
+/** Arguments of Node that start the program as `npm start` does. */
+export const PROGRAM: readonly string[] = ["--max-semi-space-size=16", scriptOf("../scripts/start.mjs")];
+
 export interface RunningGateway extends RunningServer {
   turns(): Promise<number>;
 }
@@ -150,8 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const config = join(folder, "reveille.json5");
   await writeFile(config, JSON.stringify(configuration(options, `${modelUrl}/v1`)), { mode: 0o600 });
   const args = ["serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"];
-  // As `npm start` does.
-  const program = options.program ?? ["--max-semi-space-size=16", scriptOf("../scripts/start.mjs")];
+  const program = options.program ?? PROGRAM;
   const server = await start([...program, ...args], { core: options.core ?? 0 });
   return {
     ...server,

@@ -2,8 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { HOOK_TOKEN, pinned } from "./servers.ts";
+import { HOOK_TOKEN, pinned, PROGRAM } from "./servers.ts";
 import { PUSH_TRANSFORM } from "./transform-payload.ts";
 
 const GATEWAY_TOKEN = "bench-gateway-token-0123456789abcdef";
@@ -50,19 +49,7 @@ export async function startTransformGateway({
   };
   const configFile = join(folder, "reveille.json5");
   await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
-  const cli = fileURLToPath(new URL("../scripts/start.mjs", import.meta.url));
-  // As `npm start` does.
-  const args = [
-    "--max-semi-space-size=16",
-    cli,
-    "serve",
-    "--config",
-    configFile,
-    "--state-dir",
-    join(folder, "state"),
-    "--port",
-    "0",
-  ];
+  const args = [...PROGRAM, "serve", "--config", configFile, "--state-dir", join(folder, "state"), "--port", "0"];
   const [command, commandArgs] = core === undefined ? [process.execPath, args] : pinned(core, args);
   const child = spawn(command, commandArgs, { stdio: ["ignore", "pipe", "ignore"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
