@@ -17,11 +17,11 @@ const USUAL = {
   unsafe: false,
 } as const satisfies Partial<AgentSpec>;
 
-const usual = JSON.stringify(USUAL).slice(0, -1);
-const lane = "(SELECT lane FROM runs WHERE runs.id = contents.id)";
+const usualStart = JSON.stringify(USUAL).slice(0, -1);
+const laneOfRun = "(SELECT lane FROM runs WHERE runs.id = contents.id)";
 
 /** The whole spec of a row of `contents`, as SQL. A key may be there twice; the second one counts, as everywhere in JSON. */
-export const WHOLE_SPEC = `iif(spec ->> '$.kind' IS NULL, '${usual},"sessionKey":' || json_quote(${lane}) || ',' || substr(spec, 2), spec)`;
+export const WHOLE_SPEC = `iif(spec ->> '$.kind' IS NULL, '${usualStart},"sessionKey":' || json_quote(${laneOfRun}) || ',' || substr(spec, 2), spec)`;
 
 /** A spec as it is stored with its run; `WHOLE_SPEC` reads it. */
 export function shortSpec(spec: RunSpec, runLane: string): StoredSpec {
