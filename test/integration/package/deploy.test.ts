@@ -104,6 +104,14 @@ describe("deploy/reveille.service", () => {
     expect(Number(values("TimeoutStopSec")[0])).toBeGreaterThan(25);
   });
 
+  it("bounds the memory of young objects as `npm start` and the container do", () => {
+    const bounds = ["package.json", "deploy/reveille.service", "deploy/Containerfile"].map((file) =>
+      readFileSync(join(deploy, "..", file), "utf8").match(/--max-semi-space-size=\d+/gu),
+    );
+    expect(bounds).toEqual([bounds[0], bounds[0], bounds[0]]);
+    expect(bounds[0]).toHaveLength(1);
+  });
+
   it("leaves the isolation of transforms and agents what it needs", () => {
     const namespaces = values("RestrictNamespaces")[0]!.split(" ");
     expect(namespaces).toEqual(expect.arrayContaining(["user", "pid", "net", "ipc", "mnt", "uts"]));
