@@ -1,12 +1,16 @@
+import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSpec } from "../src/core/run.ts";
 import { SqliteDatabase } from "../src/storage/sqlite/engine/database.ts";
+import type { DigestStep } from "../src/storage/sqlite/readers/digest-builder.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../src/storage/sqlite/delivery-store.ts";
 
 const BATCH = 2_000;
 /** Sessions of those that wait. */
 const LANES = 500;
+const VERBS = ["created", "paid", "shipped", "refunded", "disputed", "cancelled by the customer", "held for review"];
+const THINGS = ["books", "lamps", "winter coats", "coffee grinders", "bicycles", "garden chairs", "violin strings"];
 
 export interface Stored {
   readonly settled: number;
@@ -24,7 +28,7 @@ export async function prefill(stateDir: string, { settled, queued = 0 }: Stored)
   const body = Buffer.from(JSON.stringify({ text: "x".repeat(1_000) }));
   const spec: AgentSpec = {
     kind: "agent",
-    message: "stored",
+    message: "",
     name: "Stored",
     agentId: "main",
     sessionKey: "agent:main:hook:stored",
@@ -45,7 +49,7 @@ export async function prefill(stateDir: string, { settled, queued = 0 }: Stored)
         headers: { "content-type": "application/json" },
         query: {},
         body,
-        runs: [{ lane: sessionKey, spec: { ...spec, sessionKey } }],
+        runs: [{ lane: sessionKey, spec: { ...spec, sessionKey, message: messageOf(from + index) } }],
       });
     });
     const outcomes = await Promise.all(batch);
@@ -57,5 +61,22 @@ export async function prefill(stateDir: string, { settled, queued = 0 }: Stored)
   }
   for (let stored = 0; stored < queued; stored += BATCH) await acceptMany(Math.min(BATCH, queued - stored), stored);
   await store.close();
+  await addDigests(database);
   await database.close();
+}
+
+/** Each its own, since the digest of a block in which all say the same is smaller than any in use. */
+function messageOf(index: number): string {
+  const random = createHash("sha256").update(String(index)).digest();
+  const [verb, thing] = [VERBS[random[0]! % VERBS.length]!, THINGS[random[1]! % THINGS.length]!];
+  return `Order ${random.readUInt32LE(2)} ${verb}: ${1 + random[6]!} ${thing} for customer ${random.toString("hex", 7, 11)}.`;
+}
+
+/** A gateway makes them behind the calls, more slowly than these deliveries are stored. */
+async function addDigests(database: SqliteDatabase): Promise<void> {
+  for (let from = 0, isLast = false; !isLast;) {
+    const step = await database.read<DigestStep>("store.missingDigests", from);
+    await database.write("store.addDigests", step.digests);
+    ({ next: from, isLast } = step);
+  }
 }

@@ -104,6 +104,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     }
     const outcome = acceptOutcome({ seq, tag }, delivery.runs.length, result);
     if (outcome.kind === "accepted") {
+      if (outcome.superseded !== undefined) this.#digests.noteReason();
       for (const id of outcome.superseded?.runIds ?? []) this.#fresh.forget(runKey(id));
     }
     return outcome;
@@ -139,6 +140,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void> {
+    this.#digests.noteReason();
     await this.#change("store.postpone", runId, [until.dueAt, until.reason]);
   }
 
@@ -147,6 +149,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async hold(runId: string, reason: string): Promise<void> {
+    this.#digests.noteReason();
     await this.#change("store.hold", runId, [reason]);
   }
 
@@ -157,6 +160,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   async settleAll(runIds: readonly string[], settled: Settled): Promise<void> {
     this.assertOpen();
     const args: (string | number | null)[] = [codeOfSettled(settled.state), settled.reason, settled.at ?? null];
+    if (settled.reason !== null) this.#digests.noteReason();
     for (const id of runIds) {
       const key = runKey(id);
       args.push(key.run, key.tag);

@@ -36,7 +36,9 @@ export function digestQuery(query: DeliveryQuery): DigestQuery | undefined {
   if (level !== undefined) all.push(...wordBits("level", level));
   if (text !== undefined) addTextBits(text, (bit) => all.push(bit));
   const ways = actor === undefined ? [] : [actor, actor.toLowerCase(), actor.toUpperCase()];
-  const any = ways.map((way) => wordBits("actor", lowerAscii(way)));
+  const names = [...new Set(ways.map(lowerAscii))];
+  const any = names.length > 1 ? names.map((name) => wordBits("actor", name)) : [];
+  if (names.length === 1) all.push(...wordBits("actor", names[0]!));
   const isTimed = receivedFrom > -Infinity || receivedBefore < Infinity;
   return all.length + any.length === 0 && !isTimed ? undefined : { all, any, receivedFrom, receivedBefore };
 }
@@ -97,6 +99,10 @@ export class DigestBits {
 /** The digest of a block that a search must always read. */
 export const FULL_DIGEST: Uint8Array = new Uint8Array([255]);
 
+/** The bytes in which a bit is set, by the bit. */
+export const BYTES_WITH_BIT: readonly Uint8Array[] = Array.from({ length: 8 }, (_, bit) =>
+  Uint8Array.from({ length: 256 }, (_byte, byte) => byte).filter((byte) => (byte & (1 << bit)) !== 0),
+);
 const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length);
 
 /** Names the kind too, so that a route is not taken for an actor. */

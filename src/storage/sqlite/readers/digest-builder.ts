@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
+import { RUNS_PER_DELIVERY } from "../codes.ts";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import { restoreSpec, textOf } from "../stored-spec.ts";
 import { BLOCK, DigestBits, FULL_DIGEST } from "./delivery-digest.ts";
@@ -15,10 +15,10 @@ export type StoredDigest = readonly [block: number, earliest: number, latest: nu
 
 export interface DigestStep {
   readonly digests: readonly StoredDigest[];
-  /** Where the next step begins; `null` when every block was looked at. */
-  readonly next: number | null;
-  /** True when something in a block was still open. */
-  readonly isOpen: boolean;
+  /** The block where the next step begins. */
+  readonly next: number;
+  /** True when every full block was looked at. */
+  readonly isLast: boolean;
 }
 
 const BLOCK_ROW = { bytes: "integer", earliest: "integer?", latest: "integer?" } as const satisfies RowShape;
@@ -35,14 +35,14 @@ const DELIVERY_TEXTS = {
 const RUN_TEXTS = { reason: "text?", spec: "text?", text: "text?" } as const satisfies RowShape;
 
 /**
- * Makes the digests of blocks in which nothing changes any more: all numbers of the block were given out, and no run
- * in it is open. What retention removes later leaves bits behind that tell too much, which does no harm.
+ * Makes the digests of full blocks: those of which all numbers were given out. A run that gets a reason later takes the
+ * digest of its block away (see `digestOperations`). What retention removes leaves bits behind that tell too much,
+ * which does no harm.
  */
 export class DigestBuilder {
   readonly #nextSeq: RowQuery<{ readonly seq: number | null }>;
   readonly #lastSeq: RowQuery<{ readonly seq: number | null }>;
   readonly #isDigested: RowQuery<{ readonly block: number }>;
-  readonly #open: RowQuery<{ readonly id: number }>;
   readonly #block: RowQuery<RowOf<typeof BLOCK_ROW>>;
   readonly #deliveries: RowQuery<RowOf<typeof DELIVERY_TEXTS>>;
   readonly #runs: RowQuery<RowOf<typeof RUN_TEXTS>>;
@@ -52,11 +52,6 @@ export class DigestBuilder {
     this.#nextSeq = rowQuery(reader, seq, "SELECT min(seq) AS seq FROM deliveries WHERE seq >= ?");
     this.#lastSeq = rowQuery(reader, seq, "SELECT max(seq) AS seq FROM deliveries");
     this.#isDigested = rowQuery(reader, { block: "integer" }, "SELECT block FROM digests WHERE block = ?");
-    this.#open = rowQuery(
-      reader,
-      { id: "integer" },
-      `SELECT id FROM runs WHERE state IN (${HELD}, ${QUEUED}, ${RUNNING}) AND state > 0 AND id >= ? AND id < ? LIMIT 1`,
-    );
     const inBlock = "seq >= ? AND seq < ?";
     this.#block = rowQuery(
       reader,
@@ -80,22 +75,16 @@ export class DigestBuilder {
   step(from: number): DigestStep {
     const digests: StoredDigest[] = [];
     const end = Math.floor((this.#lastSeq.get()?.seq ?? 0) / BLOCK);
-    let [block, isOpen] = [from, false];
+    let block = from;
     for (let looked = 0; looked < LOOKED_AT_ONCE && digests.length < DIGESTED_AT_ONCE; looked++) {
       const seq = this.#nextSeq.get(block * BLOCK)?.seq ?? null;
       block = Math.floor((seq ?? Infinity) / BLOCK);
       // Numbers are given out in order: below the last one, none is still to come.
-      if (block >= end) return { digests, next: null, isOpen };
-      if (this.#isOpen(block)) isOpen = true;
-      else if (this.#isDigested.get(block) === undefined) digests.push(this.#digest(block));
+      if (block >= end) return { digests, next: end, isLast: true };
+      if (this.#isDigested.get(block) === undefined) digests.push(this.#digest(block));
       block++;
     }
-    return { digests, next: block, isOpen };
-  }
-
-  #isOpen(block: number): boolean {
-    const [from, to] = [block * BLOCK, (block + 1) * BLOCK];
-    return this.#open.get(from * RUNS_PER_DELIVERY, to * RUNS_PER_DELIVERY) !== undefined;
+    return { digests, next: block, isLast: false };
   }
 
   #digest(block: number): StoredDigest {

@@ -6,7 +6,7 @@ import { parseDeliveryId } from "../../../../../src/storage/sqlite/public-id.ts"
 import { DeliveryList } from "../../../../../src/storage/sqlite/readers/delivery-list.ts";
 import { DigestBuilder } from "../../../../../src/storage/sqlite/readers/digest-builder.ts";
 import { agentSpec, wakeSpec } from "../../../../conformance/store/new-delivery.ts";
-import { openStoreTables } from "../store-in-thread.ts";
+import { openStoreTables, TAG } from "../store-in-thread.ts";
 
 type Tables = Awaited<ReturnType<typeof openStoreTables>>;
 const DONE = codeOfRunState("done");
@@ -16,10 +16,10 @@ const rangeOf = (count: number) => Array.from({ length: count }, (_, index) => i
 /** Digests all that can be, and gives the blocks. */
 function digest(tables: Tables): number[] {
   const builder = new DigestBuilder(tables.reader);
-  for (let from: number | null = 0; from !== null;) {
+  for (let from = 0, isLast = false; !isLast;) {
     const step = builder.step(from);
     tables.run("addDigests", step.digests);
-    from = step.next;
+    ({ next: from, isLast } = step);
   }
   return tables.reader
     .prepare("SELECT block FROM digests ORDER BY block")
@@ -68,8 +68,8 @@ async function openVaried(): Promise<Tables> {
     rangeOf(3_000).filter((seq) => seq !== 1_200 && seq !== 2_000),
     DONE,
   );
-  tables.run("settle", [codeOfRunState("failed"), "A reason of its own", null, 2_000 * 4096, "0123456789abcdef"]);
-  tables.run("settle", [DONE, null, null, 1_500 * 4096 + 1, "0123456789abcdef"]);
+  tables.run("settle", [codeOfRunState("failed"), "A reason of its own", null, 2_000 * 4096, TAG]);
+  tables.run("settle", [DONE, null, null, 1_500 * 4096 + 1, TAG]);
   return tables;
 }
 
@@ -123,16 +123,42 @@ describe("digests of deliveries", () => {
     expect(pagesOf(tables, { text: "number 9001" }).flat()).toEqual([9001]);
   });
 
-  it("are made of full blocks in which nothing is open, and of the others once it is settled", async () => {
+  it("are made of full blocks, whose runs may still wait", async () => {
     const tables = await openStoreTables();
     tables.accept(900);
+    tables.settle(rangeOf(300), DONE);
+    expect(digest(tables)).toEqual([0, 1, 2]);
     tables.settle(
-      rangeOf(900).filter((seq) => seq !== 300),
+      rangeOf(900).filter((seq) => seq > 300),
       DONE,
     );
-    expect(digest(tables)).toEqual([0, 2]);
-    tables.settle([300], DONE);
     expect(digest(tables)).toEqual([0, 1, 2]);
+  });
+
+  it.each([
+    ["postpone", [300 * 4096, TAG, 5, "the reason"]],
+    ["hold", [300 * 4096, TAG, "the reason"]],
+    ["settle", [codeOfRunState("failed"), "the reason", null, 300 * 4096, TAG]],
+    ["settle", [codeOfRunState("skipped"), "the reason", null, 300 * 4096, TAG]],
+  ])("lose the block in which a run gets a reason, by %s", async (operation, args) => {
+    const tables = await openStoreTables();
+    tables.accept(900);
+    digest(tables);
+    tables.run(operation, args);
+    expect(pagesOf(tables, { text: "THE REASON" }).flat()).toEqual([300]);
+    expect(tables.run("addDigests", [])).toBe(1);
+    expect(tables.run("addDigests", [])).toBeUndefined();
+    expect(digest(tables)).toEqual([0, 1, 2]);
+    expect(pagesOf(tables, { text: "THE REASON" }).flat()).toEqual([300]);
+  });
+
+  it("are not added when a run got a reason after they were read", async () => {
+    const tables = await openStoreTables();
+    tables.accept(900);
+    const { digests } = new DigestBuilder(tables.reader).step(0);
+    tables.run("hold", [300 * 4096, TAG, "the reason"]);
+    expect(tables.run("addDigests", digests)).toBe(1);
+    expect(pagesOf(tables, { text: "the reason" }).flat()).toEqual([300]);
     expect(digest(tables)).toEqual([0, 1, 2]);
   });
 
@@ -169,13 +195,10 @@ describe("digests of deliveries", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(read.mock.calls.length).toBeLessThanOrEqual(looks + 1);
     last = tables.accept(300);
-    tables.settle(
-      rangeOf(600).filter((seq) => seq > 300 && seq !== 400),
-      DONE,
-    );
-    await expect.poll(() => read.mock.calls.length).toBeGreaterThan(looks + 3);
+    await expect.poll(count).toBe(2);
+    tables.run("hold", [500 * 4096, TAG, "the reason"]);
     expect(count()).toBe(1);
-    tables.settle([400], DONE);
+    upkeep.noteReason();
     await expect.poll(count).toBe(2);
   });
 });
