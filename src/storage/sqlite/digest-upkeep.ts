@@ -1,13 +1,13 @@
 import { type StepDelays, ThrottledSteps } from "../throttled-steps.ts";
 import type { SqliteDatabase } from "./engine/database.ts";
-import type { DigestStep } from "./readers/digest-builder.ts";
+import type { DigestStep, StoredDigest } from "./readers/digest-builder.ts";
 import { BLOCK } from "./readers/delivery-digest.ts";
 
 /** Some 40,000 deliveries a second at most; a store in which nothing changes is looked at no more. */
 const PAUSES: StepDelays = { busyMs: 25, idleMs: 5_000 };
-/** New blocks that are too few to wake the thread for reads, and the steps after which it is woken for one. */
+/** Fewer new blocks do not start the thread for reads, until so many pauses have passed. */
 const FEW_BLOCKS = 16;
-const RESTS = 12;
+const MAX_PAUSES = 12;
 
 /** Digests blocks behind the calls, in the thread for reads, a few at a time. */
 export class DigestUpkeep {
@@ -17,12 +17,12 @@ export class DigestUpkeep {
   #from = 0;
   /** True until the steps have come to the last full block. */
   #hasMore = true;
-  /** The number of blocks when the steps came to the last one. */
+  /** The number of blocks when the steps came to the last one, and the pauses since. */
   #lookedAt = 0;
-  /** Pauses since then. */
-  #rests = 0;
+  #pauses = 0;
+  /** True when blocks may have lost their digests since the steps asked for the first of them. */
   #hasNewReason = false;
-  /** The first block that lost its digest since the steps went past it. */
+  /** The first block that lost its digest after the steps went past it. */
   #firstOutdated = Infinity;
 
   constructor(database: Pick<SqliteDatabase, "read" | "write">, nextSeq: () => number, pauses = PAUSES) {
@@ -40,7 +40,7 @@ export class DigestUpkeep {
     return this.#steps.stop();
   }
 
-  /** To be called when a run gets a reason: the digest of its block goes. */
+  /** To be called when a run gets a reason: its block loses the digest. */
   noteReason(): void {
     this.#hasNewReason = true;
   }
@@ -48,27 +48,32 @@ export class DigestUpkeep {
   async #step(): Promise<boolean> {
     const blocks = Math.floor((this.#nextSeq() - 1) / BLOCK);
     if (!this.#isDue(blocks)) return false;
+    if (!this.#hasMore) await this.#startOver();
     const { digests, next, isLast } = await this.#database.read<DigestStep>("store.missingDigests", this.#from);
-    if (digests.length > 0 || this.#hasNewReason) {
-      this.#hasNewReason = false;
-      const outdated = await this.#database.write<number | undefined>("store.addDigests", digests);
-      this.#firstOutdated = Math.min(this.#firstOutdated, outdated ?? Infinity);
-    }
+    if (digests.length > 0) await this.#add(digests);
     this.#from = next;
     this.#hasMore = !isLast;
-    if (!isLast) return true;
-    [this.#lookedAt, this.#rests] = [blocks, 0];
-    return false;
+    if (isLast) [this.#lookedAt, this.#pauses] = [blocks, 0];
+    return !isLast;
   }
 
   #isDue(blocks: number): boolean {
-    const isNew = blocks > this.#lookedAt;
     if (this.#hasMore) return blocks > 0;
-    if (blocks - this.#lookedAt < FEW_BLOCKS && ++this.#rests < RESTS) return false;
-    if (!isNew && !this.#hasNewReason && this.#firstOutdated === Infinity) return false;
-    // Not before the pause: a block may lose its digest again at once.
+    if (blocks - this.#lookedAt < FEW_BLOCKS && ++this.#pauses < MAX_PAUSES) return false;
+    return blocks > this.#lookedAt || this.#hasNewReason || this.#firstOutdated < Infinity;
+  }
+
+  /** Only after a pause: the block of a run that fails again and again would be digested without end. */
+  async #startOver(): Promise<void> {
+    if (this.#hasNewReason) await this.#add([]);
     this.#from = Math.min(this.#from, this.#firstOutdated);
     this.#firstOutdated = Infinity;
-    return true;
+    this.#hasMore = true;
+  }
+
+  async #add(digests: readonly StoredDigest[]): Promise<void> {
+    this.#hasNewReason = false;
+    const outdated = await this.#database.write<number | undefined>("store.addDigests", digests);
+    this.#firstOutdated = Math.min(this.#firstOutdated, outdated ?? Infinity);
   }
 }

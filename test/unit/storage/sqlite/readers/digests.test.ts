@@ -198,7 +198,9 @@ describe("digests of deliveries", () => {
     await expect.poll(count).toBe(2);
     tables.run("hold", [500 * 4096, TAG, "the reason"]);
     expect(count()).toBe(1);
+    const reads = read.mock.calls.length;
     upkeep.noteReason();
     await expect.poll(count).toBe(2);
+    expect(read.mock.calls.slice(reads)).toEqual([["store.missingDigests", 1]]);
   });
 });
