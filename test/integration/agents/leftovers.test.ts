@@ -89,8 +89,9 @@ async function stateOf(id: string): Promise<string> {
   return ((await (await readApi(gateway, `deliveries/${id}`)).json()) as DeliveryDetail).state;
 }
 
+/** With what tells where a process came from, and for how long it has run. */
 function marked(): string[] {
-  const listed = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
+  const listed = execFileSync("ps", ["-eo", "pid=,ppid=,pgid=,stat=,etimes=,args="], { encoding: "utf8" });
   return listed.split("\n").filter((line) => line.includes(MARK) && !line.includes("ps -eo"));
 }
 
