@@ -61,6 +61,8 @@ const POLL_MS = 30_000;
 const LONGEST_POLL_MS = 3_600_000;
 /** Pages that are read without a pause. */
 const MAX_PAGES = 100;
+/** A server that takes longer to hear of the end is left: the subscription then ends by itself. */
+const LEAVE_MS = 5_000;
 /** Answers of the own route to an event that would be the same at another try. */
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
@@ -114,7 +116,7 @@ export class EventSubscription {
     records.delete(subscription.name);
     await this.#notices.ended();
     if (this.#record.callback === "") return;
-    await this.#leave(this.#record.callback, AbortSignal.timeout(this.#options.timings.firstRetryMs));
+    await this.#leave(this.#record.callback, AbortSignal.timeout(LEAVE_MS));
   }
 
   /** The public URL may be another one. */
