@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 import { CHROMIUM } from "./test/browser/chromium.ts";
 import { POSTGRES_BIN } from "./test/fixtures/postgres/server.ts";
 
-// Threads and command lines of the tests run from the sources: Node then keeps what it made of them, and a third of the time is saved.
+// The tests start threads and command lines from the sources. Node keeps the code that it makes of them here, and need
+// not make it again for each: a third of the processor time of these tests.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node");
 
 /** The examples import the package by name, as strangers do. */
@@ -55,8 +56,16 @@ const SMOKE = "test/integration/http/hooks.test.ts";
 /** Further tries of a test that starts processes or servers: a machine that stands still fails any of them now and then. */
 const RETRIES = Number(process.env["TEST_RETRIES"] ?? 0);
 
-/** Waiting for a file, a process or a timer takes no core: more files at a time than there are cores. */
-const WAITING_WORKERS = 4;
+/** Projects whose tests mostly wait. */
+const WAITING = {
+  // Waiting for a file, a process or a timer takes no core: more files at a time than there are cores.
+  maxWorkers: 4,
+  // Loading a gateway costs a second of a core, and these files leave nothing behind.
+  isolate: false,
+  retry: RETRIES,
+  sequence: { groupOrder: 1 },
+  testTimeout: 60_000,
+};
 
 /** The console in a real browser; left out, with a line that says so, where there is none. */
 const BROWSER = [
@@ -152,11 +161,7 @@ export default defineConfig({
         test: {
           name: "sqlite",
           include: SQLITE,
-          isolate: false,
-          maxWorkers: WAITING_WORKERS,
-          retry: RETRIES,
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
+          ...WAITING,
         },
       },
       {
@@ -164,12 +169,8 @@ export default defineConfig({
         test: {
           name: "processes",
           include: PROCESSES,
-          isolate: false,
+          ...WAITING,
           globalSetup: "test/fixtures/console-page.ts",
-          maxWorkers: WAITING_WORKERS,
-          retry: RETRIES,
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
         },
       },
       {
@@ -178,12 +179,7 @@ export default defineConfig({
           name: "gateways",
           include: ["test/integration/**/*.test.ts", "test/conformance/{channel,host}/**/*.test.ts", ...PAGES],
           exclude: [SMOKE, ...POSTGRES_TESTS, ...MOCKED_GATEWAYS],
-          // Loading a gateway costs a second of a core, and these files leave nothing behind either.
-          isolate: false,
-          maxWorkers: WAITING_WORKERS,
-          retry: RETRIES,
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
+          ...WAITING,
         },
       },
       {
@@ -191,10 +187,8 @@ export default defineConfig({
         test: {
           name: "mocked-gateways",
           include: MOCKED_GATEWAYS,
-          maxWorkers: WAITING_WORKERS,
-          retry: RETRIES,
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
+          ...WAITING,
+          isolate: true,
         },
       },
     ],
