@@ -49,7 +49,7 @@ const POLL_MS = 10;
 const QUIET_TURNS = 3;
 /** The same for a burst. */
 const QUIET_MS = 25;
-/** The longest wait for the end of a burst. */
+/** The longest wait for the end of a burst, and for the first bytes of a new connection. */
 const MAX_BURST_MS = 500;
 /** Time that callers who are answered 503 have to read it. */
 const LAST_ANSWERS_MS = 1_000;
@@ -63,7 +63,8 @@ const LAST_ANSWERS_MS = 1_000;
 export class GatewayServer {
   readonly #server: Server<typeof IncomingMessage, typeof GatewayResponse>;
   readonly #logger: Logger;
-  readonly #sockets = new Set<Socket>();
+  /** The open connections, each with the time when it came. */
+  readonly #sockets = new Map<Socket, number>();
   #routes: Routes;
   /** Handlers in progress; one may outlive its connection. */
   #handling = 0;
@@ -119,7 +120,7 @@ export class GatewayServer {
     });
     this.#server.on("connection", (socket) => {
       this.#arrivals++;
-      this.#sockets.add(socket);
+      this.#sockets.set(socket, performance.now());
       socket.once("close", () => this.#sockets.delete(socket));
     });
   }
@@ -158,27 +159,34 @@ export class GatewayServer {
     const lastAnswers = performance.now() + LAST_ANSWERS_MS;
     while (performance.now() < lastAnswers && this.#refusals > 0) await after(POLL_MS);
     this.#server.closeAllConnections();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets.keys()) socket.destroy();
     await closed;
   }
 
   /**
    * Waits until callers no longer arrive, for a bounded time. The system has accepted connections that this
-   * process has not seen yet, and resets them when the port is closed.
+   * process has not seen yet, and resets them when the port is closed. A caller who has just connected is about to send.
    */
   async #untilQuiet(): Promise<void> {
     const end = performance.now() + MAX_BURST_MS;
     let seen: number;
+    let isExpecting: boolean;
     do {
       seen = this.#arrivals;
       // A turn of the event loop accepts and reads all that has arrived; a burst of callers arrives in waves.
       for (let turn = 0; turn < QUIET_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
-      if (this.#refusals > 0 || this.#arrivals !== seen) await after(QUIET_MS);
-    } while (performance.now() < end && this.#arrivals !== seen);
+      isExpecting = this.#isExpecting();
+      if (this.#refusals > 0 || this.#arrivals !== seen || isExpecting) await after(QUIET_MS);
+    } while (performance.now() < end && (this.#arrivals !== seen || isExpecting));
+  }
+
+  #isExpecting(): boolean {
+    const earliest = performance.now() - MAX_BURST_MS;
+    return this.#sockets.entries().some(([socket, since]) => since > earliest && socket.bytesRead === 0);
   }
 
   #isAnswering(): boolean {
-    for (const socket of this.#sockets) {
+    for (const socket of this.#sockets.keys()) {
       // Bytes that are written but not yet taken by the network count as well.
       if (responseOn(socket) !== undefined || socket.writableLength > 0) return true;
     }

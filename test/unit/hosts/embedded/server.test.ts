@@ -432,7 +432,17 @@ describe("shutting down", () => {
     expect(received).toMatch(/^retry-after: 1/mu);
   });
 
-  it("does not wait for idle connections or for ones that never sent anything", async () => {
+  it("answers 503 to a caller who connected before and sends a moment later", async () => {
+    const server = await serve({ "/": (_req, res) => answer(res, "x") });
+    const connection = await open(server);
+    const closed = server.close(60_000);
+    await sleep(100);
+    connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect(await connection.untilEnd()).toMatch(/^HTTP\/1\.1 503 /u);
+    await closed;
+  });
+
+  it("does not wait for idle connections, and not for long for ones that never sent anything", async () => {
     const server = await serve({ "/": (_req, res) => answer(res, "x") });
     const idle = await open(server);
     idle.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
