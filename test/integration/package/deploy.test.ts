@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -24,12 +24,15 @@ describe("deploy/Containerfile", () => {
   const root = new ContainerRoot(join(packed.folder, "root"), readContainerfile(join(deploy, "Containerfile")));
   const [user = ""] = root.values("USER");
   const uid = Number(user.split(":", 1)[0]);
+  /** In a folder that the container's user may enter, wherever this repository is. */
+  const node = join(packed.folder, "node");
 
   beforeAll(async () => {
     const archive = await packed.pack();
     await root.build(dirname(archive), (script) =>
       packed.run("sh", ["-ec", isRoot ? script : script.replace(/ && chown .*/u, "")]),
     );
+    copyFileSync(process.execPath, node);
     chmodSync(packed.folder, 0o755);
   }, 300_000);
   afterAll(() => packed[Symbol.asyncDispose]());
@@ -50,7 +53,7 @@ describe("deploy/Containerfile", () => {
     expect(root.values("STOPSIGNAL")).toEqual(["SIGTERM"]);
     const options = { env: { PATH: process.env["PATH"], ...root.environment() }, cwd: join(root.folder, "data") };
     const before = Date.now();
-    const gateway = spawn(process.execPath, args, {
+    const gateway = spawn(node, args, {
       ...options,
       ...(isRoot && { uid, gid: uid }),
       stdio: ["ignore", "pipe", "pipe"],
@@ -64,7 +67,7 @@ describe("deploy/Containerfile", () => {
     ]);
 
     const [, ...check] = root.healthcheck().map((argument) => argument.replace("18789", String(port)));
-    expect(spawnSync(process.execPath, check, options).status).toBe(0);
+    expect(spawnSync(node, check, options).status).toBe(0);
     const [, token = ""] = /HOOK_TOKEN=(\S+)/u.exec(log) ?? [];
     const call = {
       method: "POST",
@@ -75,7 +78,7 @@ describe("deploy/Containerfile", () => {
 
     gateway.kill("SIGTERM");
     expect(await once(gateway, "exit")).toEqual([0, null]);
-    expect(spawnSync(process.execPath, check, options).status).toBe(1);
+    expect(spawnSync(node, check, options).status).toBe(1);
     expect(existsSync(join(root.folder, "data/state/reveille.sqlite"))).toBe(true);
     const changed = globSync("opt/**", { cwd: root.folder }).filter(
       (path) => statSync(join(root.folder, path)).mtimeMs > before,
