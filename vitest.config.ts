@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { CHROMIUM } from "./test/browser/chromium.ts";
+import LongestFirst from "./scripts/longest-first.ts";
 import { POSTGRES_BIN } from "./test/fixtures/postgres/server.ts";
 
 // The tests start threads and command lines from the sources. Node keeps the code that it makes of them here, and need
@@ -127,6 +128,7 @@ export default defineConfig({
     unstubEnvs: true,
     unstubGlobals: true,
     reporters: ["default", "./scripts/tally-reporter.ts"],
+    sequence: { sequencer: LongestFirst },
     projects: [
       ...BROWSER,
       ...POSTGRES,
@@ -180,6 +182,7 @@ export default defineConfig({
           include: ["test/integration/**/*.test.ts", "test/conformance/{channel,host}/**/*.test.ts", ...PAGES],
           exclude: [SMOKE, ...POSTGRES_TESTS, ...MOCKED_GATEWAYS],
           ...WAITING,
+          globalSetup: "test/fixtures/archive-folder.ts",
         },
       },
       {

@@ -91,7 +91,7 @@ describe("mutated raw requests", () => {
       expect(closed).toBe(true);
       expect([[], [400], [408]]).toContainEqual(statuses);
     }
-  }, 300_000);
+  }, 600_000);
 
   it("leave a process that works, says nothing of errors in its log, and ends in order", async () => {
     const answer = await gateway.post("/hooks/wake", { text: "still here", mode: "next-heartbeat" });

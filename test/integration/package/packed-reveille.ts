@@ -1,9 +1,23 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { inject } from "vitest";
 
 const root = resolve(import.meta.dirname, "../../..");
 const run = promisify(execFile);
@@ -11,7 +25,10 @@ const run = promisify(execFile);
 const CLONE =
   "src scripts docs package.json tsconfig.json tsconfig.build.json plugin.json openclaw.plugin.json LICENSE README.md";
 
-/** The archive that `npm pack` writes in a clone, and a home in which it is installed. */
+/**
+ * The archive that `npm pack` writes in a clone, and a home in which it is installed. It is built once for all tests
+ * of a run, which takes twenty seconds of a core.
+ */
 export class PackedReveille implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), "reveille-packed-"));
   readonly home = join(this.folder, "home");
@@ -19,16 +36,35 @@ export class PackedReveille implements AsyncDisposable {
   readonly #gateways: ChildProcess[] = [];
   readonly #npm = npmOf(this.prefix);
 
-  /** Its path; rejects with what npm said. */
+  /** The path of a copy, alone in its folder; rejects with what npm said. */
   async pack(): Promise<string> {
-    const clone = join(this.folder, "clone");
+    mkdirSync(this.home);
+    const shared = inject("archiveFolder");
+    const [clone, made, failure] = ["clone", "made", "failure"].map((name) => join(shared, name)) as [
+      string,
+      string,
+      string,
+    ];
+    if (isFirst(clone))
+      await this.#packIn(clone, made).catch((error: unknown) => writeFileSync(failure, String(error)));
+    while (!existsSync(made)) {
+      if (existsSync(failure)) throw new Error(readFileSync(failure, "utf8"));
+      await sleep(100);
+    }
+    const own = join(this.folder, "archive");
+    cpSync(made, own, { recursive: true });
+    return join(own, globSync("*.tgz", { cwd: own })[0]!);
+  }
+
+  /** `made` is there once the archive is in it. */
+  async #packIn(clone: string, made: string): Promise<void> {
     for (const name of CLONE.split(" "))
       cpSync(join(root, name), join(clone, name), { recursive: true, filter: isSource });
     symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
-    mkdirSync(this.home);
-    await this.run("npm", ["pack", "--silent"], { cwd: clone });
-    const [archive = ""] = globSync("*.tgz", { cwd: clone });
-    return join(clone, archive);
+    const target = join(clone, "made");
+    mkdirSync(target);
+    await this.run("npm", ["pack", "--silent", "--pack-destination", target], { cwd: clone });
+    renameSync(target, made);
   }
 
   /** Rejects when it ends with another code than 0. */
@@ -101,6 +137,16 @@ function npmOf(prefix: string): { prefix: string; globalconfig: string; userconf
   const get = (key: string): string =>
     execFileSync("npm", ["config", "get", key], { cwd: root, encoding: "utf8" }).trim();
   return { prefix, globalconfig: get("globalconfig"), userconfig: get("userconfig"), cache: get("cache") };
+}
+
+/** True for the one test that makes the folder. */
+function isFirst(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isSource(path: string): boolean {
