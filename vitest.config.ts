@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { CHROMIUM } from "./test/browser/chromium.ts";
+import { bundledPrograms } from "./scripts/bundled-programs.ts";
 import LongestFirst from "./scripts/longest-first.ts";
 import { POSTGRES_BIN } from "./test/fixtures/postgres/server.ts";
 
@@ -115,6 +116,7 @@ if (POSTGRES.length === 0) {
  * project and measures coverage. `vitest run <path>` runs a part of any project.
  */
 export default defineConfig({
+  plugins: [bundledPrograms()],
   test: {
     pool: "forks",
     // The default leaves one core idle, and half of the tests wait for something.

@@ -73,8 +73,10 @@ describe("the command in an old Node", () => {
     for (const node of ["/usr/bin/node", "/usr/local/bin/node"]) {
       const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
       if (!/^v(?:1?\d|2[0-3])\./u.test(stdout ?? "")) continue;
-      const { status, stderr } = spawnSync(node, [command], { encoding: "utf8" });
-      expect([status, stderr.split(",", 1)]).toEqual([1, [`This is Node ${stdout.trim().slice(1)}`]]);
+      for (const program of [command, join(root, "scripts/start.mjs")]) {
+        const { status, stderr } = spawnSync(node, [program], { encoding: "utf8" });
+        expect([status, stderr.split(",", 1)]).toEqual([1, [`This is Node ${stdout.trim().slice(1)}`]]);
+      }
     }
   });
 });

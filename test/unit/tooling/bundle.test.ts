@@ -181,9 +181,8 @@ describe("npm start", () => {
 describe("scripts/start.mjs without the development packages", () => {
   it("says what is missing and how to run without them", () => {
     const bare = join(folder, "bare");
-    cpSync(join(root, "scripts/start.mjs"), join(bare, "scripts/start.mjs"));
-    for (const file of ["package.json", "package-lock.json", "scripts/bundle.ts"])
-      cpSync(join(root, file), join(bare, file));
+    const scripts = ["start.mjs", "built-folder.mjs", "bundle.ts"].map((name) => `scripts/${name}`);
+    for (const file of ["package.json", "package-lock.json", ...scripts]) cpSync(join(root, file), join(bare, file));
     mkdirSync(join(bare, ".build"));
     mkdirSync(join(bare, "src"));
     const { status, stderr } = spawnSync(process.execPath, [join(bare, "scripts/start.mjs"), "check"], {
