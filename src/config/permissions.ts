@@ -68,8 +68,8 @@ export function readPermissions(written: Written, where: string, findings: Findi
   return { allow: written.allow satisfies readonly PermissionRule[] };
 }
 
-/** Nobody asked means no: permissions that ask are refused where no question could be sent. */
-export const NOBODY_TO_ASK =
+/** A question without an answer means no: permissions that ask are refused where no question could be sent. */
+export const NO_ONE_TO_ASK =
   'asks by its permissions, and no channel has a recipient for the questions; enable the channel console, or give a channel its "to"';
 
 export function canAsk(channels: readonly ChannelInfo[]): boolean {

@@ -13,7 +13,7 @@ export interface HostChannels {
   send(message: ChannelMessage): Promise<void>;
 }
 
-/** Absent: it has talked to nobody yet. */
+/** Absent: it has talked to no one yet. */
 export type LastRoute = ChannelTarget | undefined;
 
 export interface ChannelInfo {

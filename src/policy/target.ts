@@ -50,7 +50,7 @@ function chooseTarget(
   // The last conversation is more than its recipient: an account of the channel, and a thread.
   if (lastHere !== undefined && to === lastHere.to) return { ...lastHere };
   if (to === undefined) {
-    return { unresolved: `Nobody said to whom on channel "${channel.id}": set "to" in the call or the mapping.` };
+    return { unresolved: `There is no recipient on channel "${channel.id}": set "to" in the call or the mapping.` };
   }
   return { channel: channel.id, to };
 }

@@ -85,7 +85,7 @@ export interface HandedTurn {
 /** The gateway that a turn is handed to. */
 export interface HandedTo {
   readonly place: number;
-  /** What it is told of the turn, as text. */
+  /** The turn as text, for that gateway. */
   readonly request: string;
   readonly startedAt: number;
 }

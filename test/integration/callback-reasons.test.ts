@@ -146,7 +146,11 @@ describe("each reason of a callback can be produced and seen through the API", (
         how: "without a target",
         call: { ...TOLD, channel: "webhook" },
         reply: "Told.",
-        ended: { state: "done", delivery: "no-target", reason: expect.stringMatching(/^not delivered: Nobody said/) },
+        ended: {
+          state: "done",
+          delivery: "no-target",
+          reason: expect.stringMatching(/^not delivered: There is no recipient/),
+        },
       },
       {
         how: "refused",

@@ -72,13 +72,13 @@ describe("each reason of a reply's way can be produced and seen through the API"
     states.answerPostsWith(400);
     const { delivery, reason } = await ended("backed-by-nobody", "failed");
     expect(delivery).toBe("failed");
-    expect(reason).toMatch(/^delivery to webhook failed: .*400.*; nor to the fallback: Nobody said to whom/);
+    expect(reason).toMatch(/^delivery to webhook failed: .*400.*; nor to the fallback: There is no recipient/);
   });
 
   it("done by the fallback, when the reply's target is unknown", async () => {
     const { delivery, reason } = await ended("nobody-backed", "done");
     expect(delivery).toBe("fallback");
-    expect(reason).toMatch(/^not delivered: Nobody said to whom .*; it was sent to the fallback console instead$/);
+    expect(reason).toMatch(/^not delivered: There is no recipient .*; it was sent to the fallback console instead$/);
   });
 
   it("done, with a reply that only acknowledges", async () => {
@@ -113,7 +113,7 @@ describe("each reason of a reply's way can be produced and seen through the API"
     it("failed, when the target is unknown", async () => {
       const { delivery, reason } = await ended("passed-to-nobody", "failed");
       expect(delivery).toBe("no-target");
-      expect(reason).toMatch(/^not delivered: Nobody said to whom/);
+      expect(reason).toMatch(/^not delivered: There is no recipient/);
     });
   });
 });

@@ -2,7 +2,7 @@
 import { LEVELS } from "../../core/delivery.ts";
 import type { AgentCatalog, AskedRights, ChannelInfo } from "../../core/host.ts";
 import type { Findings } from "../errors.ts";
-import { canAsk, NOBODY_TO_ASK } from "../permissions.ts";
+import { canAsk, NO_ONE_TO_ASK } from "../permissions.ts";
 import type { LevelRights } from "./rights.ts";
 import type { MappingConfig } from "./schema.ts";
 
@@ -14,7 +14,7 @@ export function checkEnforceable(
 ): void {
   const { where, rights } = mapping;
   const permissions = [mapping.permissions, ...Object.values(rights ?? {}).map((level) => level.permissions)];
-  if (permissions.includes("ask") && channels && !canAsk(channels)) findings.refuseReference(where, NOBODY_TO_ASK);
+  if (permissions.includes("ask") && channels && !canAsk(channels)) findings.refuseReference(where, NO_ONE_TO_ASK);
   const problem = agents.rightsProblem?.(askedOf(mapping, undefined));
   if (problem !== undefined)
     findings.refuseReference(where, `cannot be held to its rights here: this gateway ${problem}`);

@@ -162,7 +162,7 @@ function withTargets(
 /** An agent run whose targets are not fixed yet. */
 type UnsentSpec = AgentSpec & { delivery: AgentSpec["delivery"]; fallback: AgentSpec["fallback"] };
 
-/** The spec is nobody else's yet: a copy of its thirty fields costs a microsecond. */
+/** Changes the spec, which has no other owner yet: a copy of its thirty fields costs a microsecond. */
 function withBoth(
   spec: UnsentSpec,
   delivery: ReplyTarget | Refusal,

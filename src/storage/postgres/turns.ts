@@ -108,7 +108,7 @@ export class PostgresTurns implements SharedTurns {
   readonly #database: PostgresDatabase;
   #place: number | undefined;
   #offered = "";
-  /** One at a time: a place that nobody looks at would be given turns. */
+  /** One at a time: a place that no one looks at would be given turns. */
   #offering: Promise<number> | undefined;
   #listener: (() => void) | undefined;
 

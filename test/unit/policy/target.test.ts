@@ -47,7 +47,7 @@ describe("the channel `last`", () => {
 
   it("keeps the reply, and says what to set, when the first channel knows no recipient", async () => {
     expect(await target({ channels: [{ id: "telegram" }] })).toEqual({
-      unresolved: 'Nobody said to whom on channel "telegram": set "to" in the call or the mapping.',
+      unresolved: 'There is no recipient on channel "telegram": set "to" in the call or the mapping.',
     });
   });
 
@@ -80,7 +80,7 @@ describe("a named channel", () => {
   it("never goes to the recipient of another channel: an id of one is somebody else's on the next", async () => {
     const last = { main: { channel: "console", to: "42" } };
     expect(await target({ last }, { channel: "telegram" })).toEqual({
-      unresolved: 'Nobody said to whom on channel "telegram": set "to" in the call or the mapping.',
+      unresolved: 'There is no recipient on channel "telegram": set "to" in the call or the mapping.',
     });
   });
 

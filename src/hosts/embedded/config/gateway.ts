@@ -12,7 +12,7 @@ import type { GatewayConfig, PluginsConfig } from "./file.ts";
 import { API_PATH, CONSOLE_PATH, HEALTH_PATH, MCP_PATH, METRICS_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
-import { canAsk, NOBODY_TO_ASK } from "../../../config/permissions.ts";
+import { canAsk, NO_ONE_TO_ASK } from "../../../config/permissions.ts";
 import { listChannels } from "../channels.ts";
 import { keepUsable, readModels, type SetAsideParts } from "./models.ts";
 import { readChannels } from "./channels.ts";
@@ -120,7 +120,7 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
 function refuseUnaskable(config: GatewayConfig, findings: Findings): void {
   if (canAsk(listChannels(config))) return;
   for (const [at, { permissions }] of config.agents.list.entries()) {
-    if (permissions === "ask") findings.refuse(`agents.list[${at}].permissions`, NOBODY_TO_ASK);
+    if (permissions === "ask") findings.refuse(`agents.list[${at}].permissions`, NO_ONE_TO_ASK);
   }
 }
 

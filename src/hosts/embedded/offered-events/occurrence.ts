@@ -77,11 +77,11 @@ export async function latest(reader: DeliveryReader, { path }: OfferedEvent, now
 
 function isOf({ mapping }: OfferedEvent, { mappingId, state, reason, relatedTo }: DeliverySummary): boolean {
   if (mappingId !== mapping || relatedTo?.how === "replay") return false;
-  // What an agent has read is told, also where its reply is held.
+  // An event that an agent has read is sent, also where its reply is held.
   return !SILENT.has(state) || (state === "held" && reason?.startsWith(HELD_REPLY) === true);
 }
 
-/** What a delivery tells; without its payload when that is gone or too large. */
+/** The event of a delivery; without its payload when that is gone or too large. */
 export async function occurrenceOf(
   reader: DeliveryReader,
   name: string,

@@ -25,7 +25,7 @@ export class SettledIds {
   /** Latest ids when they were seen first, on the clock of the process; the oldest first. */
   #seen: { readonly id: string; readonly at: number }[] = [];
   /** The last id that `onChange` was called for. */
-  #told: string | undefined;
+  #reported: string | undefined;
   #looking: Promise<void> | undefined;
 
   constructor(options: SettledIdsOptions) {
@@ -72,8 +72,8 @@ export class SettledIds {
     }
     while (this.#seen[1] !== undefined && this.#isSettled(this.#seen[1])) this.#seen.shift();
     const { upTo } = this;
-    const isNew = upTo !== this.#told;
-    this.#told = upTo;
+    const isNew = upTo !== this.#reported;
+    this.#reported = upTo;
     return isNew;
   }
 

@@ -107,7 +107,7 @@ async function beginToLead(session: Session, instance: string): Promise<void> {
 /** The server may not have noticed yet that an earlier connection of this process is gone. */
 const endHolder = command(`
   SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ${ofLock("0")}`);
-/** No gateway asks after so long what became of a commit. */
+/** After so long, no gateway asks whether a transaction was committed. */
 const FORGET_COMMITS = "DELETE FROM reveille.commits WHERE at < now() - interval '30 days'";
 /** Waits for a transaction of an earlier connection that the server has not ended yet. */
 const readCommit = statement({ number: "integer" }, "SELECT number FROM reveille.commits WHERE writer = $1 FOR UPDATE");

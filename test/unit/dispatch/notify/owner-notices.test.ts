@@ -101,7 +101,7 @@ describe("a notice to the owner", () => {
     await notices().notify({ key: "a", text: "One." });
     expect(host.events).toHaveLength(1);
     expect(logged).toMatchObject([
-      [{ err: { message: expect.stringContaining("Nobody said to whom") as string } }, {}],
+      [{ err: { message: expect.stringContaining("There is no recipient") as string } }, {}],
     ]);
   });
 

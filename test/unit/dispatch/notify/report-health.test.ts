@@ -161,17 +161,17 @@ describe("notices of what a person has to see to", () => {
 
     it("one is sent when the fallback is needed and has no target, besides that of the channel", async () => {
       refuse({ console: gone });
-      await bench.run({ fallback: { unresolved: "Nobody said to whom." } });
+      await bench.run({ fallback: { unresolved: "There is no recipient." } });
       expect(bench.notices).toEqual([
         `Replies cannot be delivered on the channel console. ${kept}`,
-        `Messages cannot be delivered. The fallback: Nobody said to whom. ${kept}`,
+        `Messages cannot be delivered. The fallback: There is no recipient. ${kept}`,
       ]);
     });
 
     it("one covers both when no target was found anywhere, and the fallback's next success ends it", async () => {
-      await bench.run({ mode: "deliver", delivery: nobody, fallback: { unresolved: "Nobody said to whom." } });
+      await bench.run({ mode: "deliver", delivery: nobody, fallback: { unresolved: "There is no recipient." } });
       expect(bench.notices).toEqual([
-        `Messages cannot be delivered. The gateway has no channel. The fallback: Nobody said to whom. ${kept}`,
+        `Messages cannot be delivered. The gateway has no channel. The fallback: There is no recipient. ${kept}`,
       ]);
       await bench.run({ mode: "deliver", delivery: nobody, fallback });
       expect(await bench.store.outages()).toEqual([]);
@@ -179,7 +179,7 @@ describe("notices of what a person has to see to", () => {
 
     it("none is sent for a run that is done: its reply is kept and needs no one", async () => {
       await bench.run({ delivery: nobody });
-      await bench.run({ delivery: nobody, fallback: { unresolved: "Nobody said to whom." } });
+      await bench.run({ delivery: nobody, fallback: { unresolved: "There is no recipient." } });
       expect(bench.settled.map(({ state }) => state)).toEqual(["done", "done"]);
       expect(bench.notices).toEqual([]);
     });

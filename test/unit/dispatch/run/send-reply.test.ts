@@ -193,11 +193,11 @@ describe("the delivery of a reply", () => {
 
     it("is not possible when no one was found there either", async () => {
       refuse({ console: gone });
-      const runId = await bench.run({ fallback: { unresolved: "Nobody said to whom." } });
+      const runId = await bench.run({ fallback: { unresolved: "There is no recipient." } });
       expect(await bench.detail(runId)).toMatchObject({
         state: "failed",
         delivery: "failed",
-        reason: "delivery to console failed: chat not found; nor to the fallback: Nobody said to whom.",
+        reason: "delivery to console failed: chat not found; nor to the fallback: There is no recipient.",
       });
     });
   });

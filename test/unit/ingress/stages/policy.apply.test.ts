@@ -121,7 +121,7 @@ describe("what a mapping adds to an agent action", () => {
       fallback: { channel: "telegram", to: "7" },
     });
     expect(await runOf({ ...AGENT, fallback: { channel: "telegram" } })).toMatchObject({
-      fallback: { unresolved: 'Nobody said to whom on channel "telegram": set "to" in the call or the mapping.' },
+      fallback: { unresolved: 'There is no recipient on channel "telegram": set "to" in the call or the mapping.' },
     });
     expect(await runOf({ ...AGENT, fallback: { channel: "signal" } })).toMatchObject({ refused: "UNKNOWN_CHANNEL" });
   });
