@@ -148,9 +148,9 @@ export class EmbeddedChannels implements HostChannels {
     return this.#outbox.page(query);
   }
 
-  /** Messages that a turn left to be sent, oldest first; asked once, at start. */
-  unsent(limit: number): Promise<readonly ChannelMessage[]> {
-    return this.#outbox.pending(limit);
+  /** Messages that were left to be sent, oldest first, without those of channels that are busy. */
+  unsent(limit: number, busy: readonly string[] = []): Promise<readonly ChannelMessage[]> {
+    return this.#outbox.pending(limit, busy);
   }
 
   /** Rejects where another gateway may be sending what the outbox has. */
@@ -158,9 +158,9 @@ export class EmbeddedChannels implements HostChannels {
     return this.#sessions.confirmPlace();
   }
 
-  /** Ends the tries at a message that a turn left. */
-  async markFailed(message: ChannelMessage): Promise<void> {
-    await this.#outbox.record(message, "failed");
+  /** Ends the tries at a message that was left. Rejects with a `HostError`. */
+  async settle(message: ChannelMessage, state: "sent" | "failed"): Promise<void> {
+    await this.#outbox.record(message, state);
   }
 }
 

@@ -100,7 +100,8 @@ export function describeGatewayState(name: string, open: () => Promise<OpenedSta
       const outgoing = { channel: "console", to: "owner", text: "x", idempotencyKey: "k" };
       await commit(turn([a!.id, 99_999], 2, { outgoing }));
       expect(await pendingTexts()).toEqual(["text of b"]);
-      expect(await state.read("unsent", 9)).toEqual([outgoing]);
+      expect(await state.read("unsent", 9, [])).toEqual([outgoing]);
+      expect(await state.read("unsent", 9, ["webhook", outgoing.channel])).toEqual([]);
       expect(await state.read("conversation", MAIN, FITS)).toEqual([
         { role: "user", text: "asked at 2" },
         { role: "assistant", text: "answered at 2" },

@@ -29,9 +29,9 @@ export class Outbox {
     return this.#state.read("wasSent", channel, shortKey(idempotencyKey));
   }
 
-  /** The oldest messages that were stored to be sent and neither were nor were given up. */
-  pending(limit: number): Promise<readonly ChannelMessage[]> {
-    return this.#state.read("unsent", limit);
+  /** The oldest messages that were stored to be sent and neither were nor were given up, without those of busy channels. */
+  pending(limit: number, busy: readonly string[]): Promise<readonly ChannelMessage[]> {
+    return this.#state.read("unsent", limit, busy);
   }
 
   /** Newest first. Rejects with `InvalidCursorError`. */

@@ -2,7 +2,7 @@
 import type { ChannelMessage } from "../../../core/host.ts";
 import type { OutboxState } from "./operations.ts";
 import { cutPage, pageSize, readCursor, type PageQuery } from "./page-cursor.ts";
-import { first, query, rows, type StateTask } from "./state-task.ts";
+import { first, namesOf, query, rows, type StateTask } from "./state-task.ts";
 
 /** One message in the outbox, as a person sees it. */
 export interface OutboxMessage {
@@ -33,7 +33,13 @@ const OUTBOX_ROW = {
 
 const before = query(OUTBOX_ROW, "SELECT * FROM embedded_outbox WHERE id < $1 ORDER BY id DESC LIMIT $2");
 const stateOf = query({ state: "text" }, "SELECT state FROM embedded_outbox WHERE channel = $1 AND key = $2");
-const pending = query(OUTBOX_ROW, "SELECT * FROM embedded_outbox WHERE state = 'pending' ORDER BY id LIMIT $1");
+const pending = query(
+  OUTBOX_ROW,
+  namesOf(
+    "$2",
+    (busy) => `SELECT * FROM embedded_outbox WHERE state = 'pending' AND channel NOT IN ${busy} ORDER BY id LIMIT $1`,
+  ),
+);
 
 export const outboxReads = {
   /** Newest first. */
@@ -60,9 +66,9 @@ export const outboxReads = {
     return (yield* first(stateOf, channel, key))?.state === "sent";
   },
 
-  /** The oldest messages that were stored to be sent and neither were nor were given up. */
-  *unsent(limit: number): StateTask<readonly ChannelMessage[]> {
-    return (yield* rows(pending, limit)).map(({ channel, recipient, text, key }) => ({
+  /** The oldest messages that were stored to be sent and neither were nor were given up, without those of some channels. */
+  *unsent(limit: number, busy: readonly string[]): StateTask<readonly ChannelMessage[]> {
+    return (yield* rows(pending, limit, JSON.stringify(busy))).map(({ channel, recipient, text, key }) => ({
       channel,
       to: recipient,
       text,

@@ -51,6 +51,14 @@ export function integersOf(parameter: string, text: (list: string) => string): S
   };
 }
 
+/** Texts of a parameter, which is their JSON. */
+export function namesOf(parameter: string, text: (list: string) => string): StateSql {
+  return {
+    sqlite: text(`(SELECT value FROM json_each(${parameter}))`),
+    postgres: text(`(SELECT jsonb_array_elements_text(CAST(${parameter} AS jsonb)))`),
+  };
+}
+
 export function* rows<Row>(asked: StateQuery<Row>, ...values: readonly StateValue[]): StateTask<readonly Row[]> {
   return (yield { query: asked, values }) as readonly Row[];
 }

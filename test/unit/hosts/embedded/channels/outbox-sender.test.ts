@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { EmbeddedChannels } from "../../../../../src/hosts/embedded/channels.ts";
+import { Outbox } from "../../../../../src/hosts/embedded/channels/outbox.ts";
 import { OutboxSender } from "../../../../../src/hosts/embedded/channels/outbox-sender.ts";
 import { TemporaryGateway } from "../state/temporary-gateway.ts";
 import { WebhookReceiver } from "./webhook-receiver.ts";
@@ -100,6 +101,36 @@ describe("what turns left in the outbox", () => {
     sender.wake();
     await sender.idle();
     expect(receiver.posts).toHaveLength(3);
+  });
+
+  it("holds up nothing of other channels while it waits for its next try", async () => {
+    sender = new OutboxSender({ channels, logger: gateway.logger, retryDelaysMs: [60_000_000] });
+    receiver.answer = (res) => void res.writeHead(503).end();
+    await leave("one");
+    await leave("two", "console");
+    await leave("three");
+    sender.wake();
+    await expect.poll(states).toEqual(["three: pending", "two: sent", "one: pending"]);
+    await leave("four", "console");
+    sender.wake();
+    await expect.poll(states).toEqual(["four: sent", "three: pending", "two: sent", "one: pending"]);
+    expect(receiver.posts).toHaveLength(1);
+  });
+
+  it.each([
+    ["sent", 204],
+    ["given up", 410],
+  ])("is %s once when the database fails, and recorded when it works again", async (_, status) => {
+    sender = new OutboxSender({ channels, logger: gateway.logger, retryDelaysMs: [5], recordDelayMs: 20 });
+    receiver.answer = (res) => void res.writeHead(status).end();
+    await leave("one");
+    const record = vi.spyOn(Outbox.prototype, "record").mockRejectedValue(new Error("disk is full"));
+    sender.wake();
+    await expect.poll(() => record.mock.calls.length).toBeGreaterThan(3);
+    expect(await states()).toEqual(["one: pending"]);
+    record.mockRestore();
+    await expect.poll(states).toEqual([status === 204 ? "one: sent" : "one: failed"]);
+    expect(receiver.posts).toHaveLength(1);
   });
 
   it("is given up at once when the channel refuses it permanently", async () => {

@@ -57,7 +57,7 @@ it.each(STORED)("of version %s is opened with all that is in it, and goes on", a
     "The build failed.",
     "I read it.",
   ]);
-  expect((await outbox.pending(10)).map(({ text }) => text)).toEqual(["Nothing."]);
+  expect((await outbox.pending(10, [])).map(({ text }) => text)).toEqual(["Nothing."]);
 
   // The key of a consumed event is known, and a run that has begun does not begin again.
   await sessions.enqueueSystemEvent({ sessionKey: MAIN, text: "Once more.", idempotencyKey: "run_1" });
