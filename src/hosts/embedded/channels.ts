@@ -101,11 +101,11 @@ export class EmbeddedChannels implements HostChannels {
     await this.#recordSent(message);
   }
 
-  /** Sends a message to whom the main session of an agent last talked; otherwise on the first channel with a recipient. */
-  async sendToOwner(agentId: string, message: Omit<ChannelMessage, "channel" | "to">): Promise<void> {
+  /** Stores a message to whom the main session of an agent last talked; otherwise on the first channel with a recipient. */
+  async queueForOwner(agentId: string, message: Omit<ChannelMessage, "channel" | "to">): Promise<void> {
     const target = (await this.#sessions.lastRoute(agentId)) ?? ownersTarget(this.list());
     if (target === undefined) throw new HostError("No channel has a recipient.", { retryable: false });
-    await this.send({ ...message, ...target });
+    await this.queue({ ...message, ...target });
   }
 
   /** Stores a message that is sent with the next ones of the outbox; one with a key that was stored before is dropped. */

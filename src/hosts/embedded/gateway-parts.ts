@@ -85,7 +85,10 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     state,
     clock,
     logger,
-    send: (agentId, message) => channels.sendToOwner(agentId, message),
+    queue: async (agentId, message) => {
+      await channels.queueForOwner(agentId, message);
+      heartbeat.wakeSender();
+    },
   });
   const turns = new AgentTurns({ config, approvals, logger, clock, stateDir, limits: DEFAULT_MODEL_TURN_LIMITS });
   const agents = new EmbeddedAgents({ config, sessions, logger, turns });

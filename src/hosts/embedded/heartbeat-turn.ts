@@ -169,7 +169,9 @@ async function runOwnerTurn(
       "a message of the owner has no answer",
     );
     if (!signal.aborted) {
-      const text = `There is no answer yet: ${error} Your message is kept and tried again.`;
+      // The error may have words of a program, and the session has read what hooks sent.
+      const why = checkOutgoing?.(error) === undefined ? error : "an error that may not be sent; the log has it.";
+      const text = `There is no answer yet: ${why} Your message is kept and tried again.`;
       await channels.queue({ ...from, text, idempotencyKey: `no-answer:${messages[0]!.id}` });
     }
     return "failed";

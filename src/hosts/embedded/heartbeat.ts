@@ -266,7 +266,10 @@ export class EmbeddedHeartbeat {
     if (outcome === "failed") {
       const delayMs = this.#timing.retryDelaysMs[lane.failures];
       lane.failures += 1;
-      return delayMs;
+      if (delayMs !== undefined || !lane.again) return delayMs;
+      // What came during the last try has its own.
+      lane.failures = 0;
+      return this.#timing.coalesceMs;
     }
     lane.failures = 0;
     if (outcome === "more") {

@@ -28,6 +28,7 @@ class Platforms extends LoopbackServer {
 /** Answers what it was last asked, or fails. */
 class EchoModel extends LoopbackServer {
   isDown = false;
+  error = "no such key";
   readonly prompts: string[] = [];
 
   protected answer({ body }: LoopbackRequest, res: ServerResponse): void {
@@ -36,7 +37,7 @@ class EchoModel extends LoopbackServer {
     this.prompts.push(prompt);
     if (this.isDown) {
       res.statusCode = 401;
-      res.end('{"error":{"message":"no such key"}}');
+      res.end(JSON.stringify({ error: { message: this.error } }));
     } else streamChat(res, `You said: ${prompt.split("\n").at(-1)}`);
   }
 }
@@ -221,6 +222,17 @@ it("while there is no answer the owner is notified once, and the message is answ
   expect(told).toContain("no such key");
   echo.isDown = false;
   expect((await sent(2))[1]).toBe(`telegram ${OWNER}: You said: Are you there?`);
+});
+
+it("an error with what must not leave stays in the log, and the chat gets the rest", async () => {
+  echo.error = "no such key: see https://evil.example/?d=private";
+  echo.isDown = true;
+  await telegram("Are you there now?");
+  const [notified = ""] = await sent();
+  expect(notified).toContain("There is no answer yet: an error that may not be sent; the log has it.");
+  expect(notified).not.toContain("evil.example");
+  echo.isDown = false;
+  expect((await sent(2))[1]).toBe(`telegram ${OWNER}: You said: Are you there now?`);
 });
 
 it("an answer with what must not leave stays in the session, and the chat gets the reason", async () => {

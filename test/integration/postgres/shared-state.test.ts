@@ -73,9 +73,9 @@ describe("state that several gateways write", () => {
   it.each(["approved", "denied"] as const)(
     "gives a run the owner's answer from another gateway: %s",
     async (answer) => {
-      const send = (): Promise<void> => Promise.resolve();
-      const asking = new Approvals({ state: new PostgresState(await open()), clock, logger, send });
-      const other = new Approvals({ state: new PostgresState(await open()), clock, logger, send });
+      const queue = (): Promise<void> => Promise.resolve();
+      const asking = new Approvals({ state: new PostgresState(await open()), clock, logger, queue });
+      const other = new Approvals({ state: new PostgresState(await open()), clock, logger, queue });
       const question = { agentId: "main", sessionKey: MAIN, runId: "run_1-a1", title: "delete", input: "all" };
       const asked = asking.ask(question, 60_000, new AbortController().signal);
       await expect.poll(() => other.list()).toMatchObject([{ title: "delete" }]);

@@ -16,14 +16,14 @@ export interface Question extends TurnIds {
 /** `left`: the gateway stops; the question waits for the next attempt. */
 export type OwnerAnswer = "approved" | "denied" | "expired" | "left";
 
-/** Sends the question to the owner of an agent. */
-export type SendToOwner = (agentId: string, message: Omit<ChannelMessage, "channel" | "to">) => Promise<void>;
+/** Leaves the question to be sent to the owner of an agent, once for its key. */
+export type QueueForOwner = (agentId: string, message: Omit<ChannelMessage, "channel" | "to">) => Promise<void>;
 
 interface ApprovalsOptions {
   readonly state: StateStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly send: SendToOwner;
+  readonly queue: QueueForOwner;
 }
 
 /** Questions that wait at once, in one process. */
@@ -57,6 +57,8 @@ export class Approvals {
     if (signal.aborted || this.#waiting.size >= MAX_WAITING) return "expired";
     try {
       const stored = await this.#find(question);
+      // Also one that waits since a process that ended before it was sent.
+      if (stored.state === "waiting") void this.#send(stored);
       if (stored.state === "denied") return "denied";
       if (stored.state === "approved") return await this.#use(stored.id);
       return await this.#wait(stored.id, timeoutMs, signal);
@@ -91,7 +93,7 @@ export class Approvals {
     this.#isStopping = true;
   }
 
-  /** The question that waits or was answered before, or a new one, which is sent. */
+  /** The question that waits or was answered before, or a new one. */
   async #find(question: Question): Promise<StoredApproval> {
     const { agentId, sessionKey, runId, title, input = "" } = question;
     const { clock, state } = this.#options;
@@ -112,12 +114,11 @@ export class Approvals {
       state: "waiting",
     };
     await writeTo(state, "The question", "addApproval", row);
-    void this.#send(row);
     return row;
   }
 
   async #send({ id, agent, session, title, input }: StoredApproval): Promise<void> {
-    const { send, logger } = this.#options;
+    const { queue, logger } = this.#options;
     const text = [
       `The agent ${agent} asks for your approval of: ${title}`,
       input === "" ? "It names no arguments." : input,
@@ -126,7 +127,7 @@ export class Approvals {
         `In a chat that the gateway reads: /approve ${id}, or /deny ${id}.`,
     ].join("\n\n");
     try {
-      await send(agent, { text, idempotencyKey: `approval:${id}` });
+      await queue(agent, { text, idempotencyKey: `approval:${id}` });
     } catch (error) {
       logger.warn({ err: error, id, agent }, "a question could not be sent; it waits in the console and the API");
     }
@@ -139,6 +140,8 @@ export class Approvals {
     const looking = this.#options.state.isShared ? setInterval(() => void this.#look(id), LOOK_MS) : undefined;
     const onAbort = (): void => resolve(this.#isStopping ? "left" : "expired");
     signal.addEventListener("abort", onAbort, { once: true });
+    // It may have been aborted while the question was stored.
+    if (signal.aborted) onAbort();
     try {
       const answer = await promise;
       if (answer === "approved") return await this.#use(id);

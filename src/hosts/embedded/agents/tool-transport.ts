@@ -1,11 +1,11 @@
 /** The ways to a tool server, both bounded: the streams of a program, and HTTP. */
-import { createInterface } from "node:readline";
 import type { MCPTransport } from "@ai-sdk/mcp";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
 
 const MAX_STDERR_BYTES = 2_000;
 /** A longer line of a server that is a program ends it. */
-const MAX_LINE_CHARS = 16_777_216;
+const MAX_LINE_BYTES = 16_777_216;
+const LINE_FEED = 0x0a;
 /** A longer answer of a server over HTTP, or stream of answers, is not read on. */
 const MAX_RESPONSE_BYTES = 16_777_216;
 
@@ -50,12 +50,21 @@ export class ProgramTransport implements MCPTransport {
     }
     const { stdout, stderr, ended } = this.#program;
     this.#stderr = new Output(stderr, MAX_STDERR_BYTES);
-    let pending = 0;
+    // Not `node:readline`: it ends a line at U+2028 and U+2029 as well, which JSON may hold as they are.
+    let begun: Buffer[] = [];
+    let bytes = 0;
     stdout.on("data", (chunk: Buffer) => {
-      pending = chunk.includes(0x0a) ? chunk.length - chunk.lastIndexOf(0x0a) : pending + chunk.length;
-      if (pending > MAX_LINE_CHARS) void this.close();
+      let from = 0;
+      for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+        this.#take(Buffer.concat([...begun, chunk.subarray(from, end)]).toString());
+        begun = [];
+        bytes = 0;
+        from = end + 1;
+      }
+      begun.push(chunk.subarray(from));
+      bytes += chunk.length - from;
+      if (bytes > MAX_LINE_BYTES) void this.close();
     });
-    createInterface({ input: stdout }).on("line", (line) => this.#take(line));
     void ended.then(
       ({ code, killedBy }) => this.#end(new Error(`it ended with ${killedBy ?? `status ${code}`}`)),
       (error: Error) => this.#end(error),

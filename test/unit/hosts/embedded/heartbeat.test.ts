@@ -383,6 +383,20 @@ describe("a turn that fails", () => {
     expect(prompts()[3]).toContain("patient");
   });
 
+  it("for the last time gives what is asked for meanwhile tries of its own", async () => {
+    const no = answers(400, "no");
+    const last: typeof no = (res, sent) => {
+      request("hook:meanwhile");
+      no(res, sent);
+    };
+    await serve([no, no, last, streams("at last")]);
+    heartbeat.start();
+    await gateway.wake("patient");
+    request();
+    await turnsStored(1);
+    expect(prompts()[3]).toContain("hook:meanwhile");
+  });
+
   it("has its tries counted from zero after a turn that worked", async () => {
     const no = answers(400, "no");
     await serve([no, no, streams("ok"), no, no, streams("ok")]);

@@ -38,8 +38,8 @@ beforeEach(() => {
 afterAll(() => gateway[Symbol.asyncDispose]());
 
 function opened(): Approvals {
-  const send = ({ text }: { readonly text: string }): Promise<void> => Promise.resolve(void sent.push(text));
-  return new Approvals({ ...gateway.parts, send: (_agent, message) => send(message) });
+  const queue = ({ text }: { readonly text: string }): Promise<void> => Promise.resolve(void sent.push(text));
+  return new Approvals({ ...gateway.parts, queue: (_agent, message) => queue(message) });
 }
 
 describe("a question to the owner", () => {
@@ -134,6 +134,29 @@ describe("a question to the owner", () => {
     expect(await waiting(1)).toEqual([id]);
     await approvals.answer(id, "approved");
     expect(await ask("stopped")).toBe("approved");
+  });
+
+  it("expires also when the run is canceled while the question is stored", async () => {
+    const canceled = new AbortController();
+    const asked = ask("canceled early", 60_000, canceled.signal);
+    canceled.abort();
+    expect(await asked).toBe("expired");
+  });
+
+  it("is sent again with the same key by the process that finds it waiting", async () => {
+    const ended = new AbortController();
+    const left = ask("unsent", 60_000, ended.signal);
+    const [id = ""] = await waiting(1);
+    approvals.stop();
+    ended.abort();
+    await left;
+    sent = [];
+    approvals = opened();
+    const asked = ask("unsent");
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 15_000);
+    expect(sent[0]).toContain(`/approve ${id}`);
+    await approvals.answer(id, "denied");
+    expect(await asked).toBe("denied");
   });
 
   it("of a run that is gone is forgotten a day later", async () => {

@@ -85,6 +85,14 @@ describe("a server of tools that cannot be used", () => {
   });
 });
 
+describe("a server of tools", () => {
+  it("may say in its JSON whatever ends a line elsewhere", async () => {
+    const box = await opened({ x: server("lines") });
+    const said = await box.call({ id: "c", name: "x__tool0", arguments: "{}" });
+    for (const word of ["é one", "two", "three", "four", "five"]) expect(said).toContain(word);
+  });
+});
+
 describe("a server of tools that says too much", () => {
   it("lists no more than a thousand tools, and none with a long name", async () => {
     expect((await opened({ x: server("many") })).definitions).toHaveLength(1_000);

@@ -134,6 +134,6 @@ export class TemporaryGateway implements AsyncDisposable {
 
 /** The agents on a gateway's state, as the gateway builds them. */
 export function embeddedAgents({ parts }: TemporaryGateway, limits = DEFAULT_MODEL_TURN_LIMITS): EmbeddedAgents {
-  const approvals = new Approvals({ ...parts, send: () => Promise.resolve() });
+  const approvals = new Approvals({ ...parts, queue: () => Promise.resolve() });
   return new EmbeddedAgents({ ...parts, turns: new AgentTurns({ ...parts, approvals, limits }) });
 }
