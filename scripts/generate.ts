@@ -75,7 +75,7 @@ const GATEWAY_INTRODUCTION = `# Configuration: the embedded gateway
 
 <!-- Made from the schema by scripts/generate.ts: change src/hosts/embedded/config/schema.ts and run it again. -->
 
-Every key of the file beside \`hooks\`, which has [a page of its own](../use/configuration.md). Sizes, durations and secrets are written as there. Unknown keys are refused. No key is required except \`gateway.auth.token\`, and the keys marked "required" where their object is there at all. What the keys do is told in [The embedded gateway](gateway.md).
+Every key of the file beside \`hooks\`, which has [a page of its own](../use/configuration.md). Sizes, durations and secrets are written as there. Unknown keys are refused. No key is required except \`gateway.auth.token\`, and the keys marked "required" where their object is there at all. [The embedded gateway](gateway.md) explains what the keys do.
 `;
 
 /** The page of a schema; `path` is that of its root. */
