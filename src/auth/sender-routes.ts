@@ -54,12 +54,14 @@ export class SenderRoutes {
   find(path: string): SenderMatch | undefined {
     if (this.#byPath.size === 0 && this.#byParent.size === 0) return undefined;
     const trimmed = withoutTrailingSlash(path);
-    const route = this.#byPath.get(trimmed);
+    // The whole path goes first: where a route lies below that of another, its name is no secret of the upper one. The
+    // path alone decides, so a call without the secret is the route's too, and the hook token is worth nothing there.
+    const route = this.#byPath.get(trimmed) ?? this.#byParent.get(trimmed);
     if (route) return { route, pathSecret: undefined };
     if (this.#byParent.size === 0) return undefined;
     const slash = trimmed.lastIndexOf("/");
-    const parent = this.#byParent.get(slash === -1 ? trimmed : trimmed.slice(0, slash));
-    return parent && { route: parent, pathSecret: slash === -1 ? undefined : trimmed.slice(slash + 1) };
+    const parent = slash === -1 ? undefined : this.#byParent.get(trimmed.slice(0, slash));
+    return parent && { route: parent, pathSecret: trimmed.slice(slash + 1) };
   }
 
   /** Headers and query parameters that carry secrets in one of the routes, lower case. */

@@ -58,6 +58,16 @@ describe("an auth that the operator wrote", () => {
     expect(isNowhere(gateway, SECRET)).toBe(true);
   });
 
+  it("takes the hook token for no secret of the path, however many segments the path has", async () => {
+    for (const path of ["in", "team/acme"]) {
+      await using gateway = await startWith({ scheme: "secret", from: "path" }, { mapping: { match: { path } } });
+      expect((await gateway.post(`/hooks/${path}`, '{"a":1}')).status).toBe(401);
+      expect(await gateway.deliveries()).toEqual([]);
+      const withSecret = await call(gateway, `/hooks/${path}/${SECRET}`, { headers: JSON_TYPE, body: '{"a":1}' });
+      expect(withSecret.status).toBe(202);
+    }
+  });
+
   it("takes a secret out of the query, a header or the body, and keeps it from templates and the store", async () => {
     const places: [string, (gateway: RunningGateway) => ReturnType<typeof call>][] = [
       ["query:key", (g) => call(g, `/hooks/in?key=${SECRET}&a=1`, { headers: JSON_TYPE, body: '{"a":1}' })],

@@ -117,6 +117,17 @@ describe("a preset of the configuration's folder", () => {
     if (/^[a-z]+$/u.test(path)) expect((await call(gateway, `/hooks/${path}`, { body: "{}" })).status).toBe(503);
   });
 
+  it("is set aside at each path that names it, however many segments the path has", async () => {
+    await using gateway = await started({});
+    const senders = { one: { preset: "acme", path: "team/acme", secret: SECRET } };
+    gateway.writeHooks({ presets: ["./acme.ts"], senders });
+    expect((await gateway.reload()).applied).toBe(true);
+    for (const path of ["team/acme", "team/acme/more"]) {
+      expect((await call(gateway, `/hooks/${path}`, { body: "{}" })).status).toBe(503);
+      expect((await gateway.post(`/hooks/${path}`, "{}")).status).toBe(503);
+    }
+  });
+
   it("refuses the configuration when it has the name of a built-in one", async () => {
     const text = ACME.replace('"acme"', '"github"').replace(/import \{ greeting.*\n/u, "const greeting = 1;");
     await using gateway = await started({ "hooks/presets/a.ts": text });

@@ -66,15 +66,34 @@ describe("the routes of senders", () => {
     const routes = routesOf(mappingOf("deep/in", { scheme: "secret", from: "path" }), mappingOf("github", SIGNED));
     expect(routes.find("deep/in/s3cret")).toMatchObject({ route: { path: "deep/in" }, pathSecret: "s3cret" });
     expect(routes.find("deep/in/s3cret/")).toMatchObject({ pathSecret: "s3cret" });
-    expect(routes.find("deep/in")).toBeUndefined();
+    expect(routes.find("deep")).toBeUndefined();
     expect(routes.find("deep/in/x/s3cret")).toBeUndefined();
     expect(routes.find("github/s3cret")).toBeUndefined();
   });
 
-  it("find a secret's route by its bare path too, if that has one segment, and then there is no secret", () => {
-    const routes = routesOf(mappingOf("in", { scheme: "secret", from: "path" }));
-    expect(routes.find("in")).toMatchObject({ route: { path: "in" }, pathSecret: undefined });
-    expect(routes.find("in/s")).toMatchObject({ route: { path: "in" }, pathSecret: "s" });
+  it("find a secret's route by its path without the secret too, however many segments that has", () => {
+    for (const path of ["in", "team/acme", "a/b/c"]) {
+      const routes = routesOf(mappingOf(path, { scheme: "secret", from: "path" }));
+      for (const bare of [path, `${path}/`]) {
+        expect(routes.find(bare)).toMatchObject({ route: { path }, pathSecret: undefined });
+      }
+      expect(routes.find(`${path}/s`)).toMatchObject({ route: { path }, pathSecret: "s" });
+    }
+  });
+
+  it("take the name of a route below another for no secret of the upper one", () => {
+    const secret: AuthInput = { scheme: "secret", from: "path" };
+    const routes = routesOf(
+      mappingOf("team", secret),
+      mappingOf("team/acme", secret),
+      mappingOf("team/signed", SIGNED),
+    );
+    expect(routes.find("team")).toMatchObject({ route: { path: "team" }, pathSecret: undefined });
+    expect(routes.find("team/other")).toMatchObject({ route: { path: "team" }, pathSecret: "other" });
+    expect(routes.find("team/acme")).toMatchObject({ route: { path: "team/acme" }, pathSecret: undefined });
+    expect(routes.find("team/acme/s")).toMatchObject({ route: { path: "team/acme" }, pathSecret: "s" });
+    expect(routes.find("team/signed")).toMatchObject({ route: { path: "team/signed" }, pathSecret: undefined });
+    expect(routes.find("team/signed/s")).toBeUndefined();
   });
 
   it("verify by the scheme of their mapping", async () => {
