@@ -10,6 +10,9 @@ const APPROVES = { state: "skipped", reason: "it approves what is held of the sa
 export function filter({ route, context, miss }: Resolved): Rendered | undefined {
   if (typeof route === "string") return undefined;
   const judged = miss === undefined ? route.release?.judge(context) : undefined;
+  // What the mapping says of the actor holds for an event that approves as well, though it is none of its `events`.
+  const barred = judged && route.filter?.missActor(context);
+  if (barred !== undefined) return { actions: [], ended: { state: "filtered", reason: barred } };
   if (judged && "approved" in judged) return { actions: [], ended: APPROVES, approval: judged.approved };
   const reason = miss ?? judged?.refused ?? route.filter?.miss(context);
   return reason === undefined ? undefined : { actions: [], ended: { state: "filtered", reason } };

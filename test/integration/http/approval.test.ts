@@ -105,6 +105,19 @@ describe("a label of a maintainer", () => {
     expect(model!.requests).toEqual([]);
   });
 
+  it.each([
+    ["is blocked, whatever their role", { actors: { blocked: ["1"] } }, 'actors.blocked has the actor "mia" ("1")'],
+    ["is ignored", { ignoreActors: ["mia"] }, 'ignoreActors: "mia" is the actor "mia"'],
+  ])("releases nothing when who set it %s", async (_case, mapping, reason) => {
+    const byRole = { roles: { OWNER: "trusted" }, ...("actors" in mapping ? mapping.actors : { trusted: ["1"] }) };
+    await using gateway = await start({ ...mapping, actors: byRole });
+    const held = await happens(gateway, {});
+    const own = { issue: { number: 5, title: "It breaks", body: "", user: { id: 1 }, author_association: "OWNER" } };
+    expect(await reasonOf(gateway, await labels(gateway, { more: own }))).toBe(`filtered: ${reason}`);
+    expect(await reasonOf(gateway, held)).toContain("held: quarantine:");
+    expect(model!.requests).toEqual([]);
+  });
+
   it("releases the version that it shows, and no other", async () => {
     await using gateway = await start();
     const benign = await happens(gateway, { title: "Please help" });
