@@ -2,7 +2,7 @@
 import { isBelow } from "../config/mapping/actors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Clock, Logger } from "../core/host.ts";
-import { HELD_REPLY, QUARANTINE } from "../core/run.ts";
+import { HELD_REPLY, QUARANTINE, type RunDetail } from "../core/run.ts";
 import { belowText } from "../mapping/filter.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { Resolved } from "./stages/resolve.ts";
@@ -73,8 +73,12 @@ export class QuarantineExpiry {
       const page = await store.list({ state: "held", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
       for (const { id, receivedAt, mappingId } of page.deliveries) {
         const ageMs = (mappingId === null ? undefined : ages.get(mappingId)) ?? DEFAULT_AGE_MS;
+        // Nothing was held before its call came, so most are passed over without reading their runs.
         if (this.#stopped || Date.parse(receivedAt) + ageMs > now) continue;
-        const held = (await store.get(id))?.runs.filter(({ state }) => state === "held") ?? [];
+        const runs = (await store.get(id))?.runs ?? [];
+        const held = runs.filter(
+          (run) => run.state === "held" && Date.parse(heldSince(run) ?? receivedAt) + ageMs <= now,
+        );
         for (const [prefix, reason] of Object.entries(ENDS)) {
           const over = held.filter((run) => run.reason?.startsWith(prefix)).map((run) => run.id);
           if (over.length > 0) await store.settleAll(over, { state: "skipped", reason, at: now });
@@ -83,4 +87,12 @@ export class QuarantineExpiry {
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined && !this.#stopped);
   }
+}
+
+/**
+ * When a run began to wait, if that was not when its call came: a reply is held when the agent has answered, and its
+ * run may have taken as long as a person has to release it.
+ */
+function heldSince({ reason, attempts }: RunDetail): string | undefined {
+  return reason?.startsWith(HELD_REPLY) ? (attempts.at(-1)?.endedAt ?? undefined) : undefined;
 }
