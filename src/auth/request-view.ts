@@ -1,7 +1,11 @@
 import { parsePayload } from "../http/parse-payload.ts";
 import type { IncomingRequest, RequestView } from "./verifier.ts";
 
-const EVERY_FORMAT = ["json", "form", "multipart", "text"] as const;
+/**
+ * `maxDepth` is the highest that `hooks.maxDepth` can be. A body that is deeper than the active one allows is refused for
+ * that once its sender is known; not to find its credential would be a wrong one, which counts toward the lockout.
+ */
+const ANY_BODY = { accept: ["json", "form", "multipart", "text"], maxDepth: 1_024 } as const;
 
 /**
  * The view of a call that sources read. Its body is parsed when a source first asks for it, also before the
@@ -42,6 +46,6 @@ export function queryOf(target: string): Readonly<Record<string, string>> {
 }
 
 function payloadOf({ body, headers }: IncomingRequest): unknown {
-  const parsed = parsePayload(body, headers["content-type"], { accept: EVERY_FORMAT });
+  const parsed = parsePayload(body, headers["content-type"], ANY_BODY);
   return parsed.ok ? parsed.payload : undefined;
 }

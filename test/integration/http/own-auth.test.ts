@@ -83,6 +83,20 @@ describe("an auth that the operator wrote", () => {
     }
   });
 
+  it("finds its secret in a body as deep as hooks.maxDepth allows, and refuses a deeper one for its depth", async () => {
+    const hooks = { maxDepth: 200, lockout: { failures: 1 } };
+    await using gateway = await startWith({ scheme: "secret", from: "body:key" }, { hooks });
+    const post = (key: string, depth: number) =>
+      call(gateway, "/hooks/in", {
+        headers: JSON_TYPE,
+        body: `{"key":"${key}","a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`,
+      });
+    expect((await post(SECRET, 200)).status).toBe(202);
+    const tooDeep = await post(SECRET, 201);
+    expect([tooDeep.status, tooDeep.body["code"]]).toEqual([400, "TOO_DEEP"]);
+    expect((await post("wrong", 200)).status).toBe(401);
+  });
+
   it("takes user name and password", async () => {
     await using gateway = await startWith({ scheme: "basic", username: "hooks" });
     const post = (pair: string) =>

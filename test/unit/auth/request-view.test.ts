@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { queryOf, requestViewOf } from "../../../src/auth/request-view.ts";
+import { HooksSchema } from "../../../src/config/hooks.ts";
 import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 
 function callOf(body: string | Uint8Array, contentType?: string, target = "/hooks/x"): IncomingRequest {
@@ -22,9 +23,15 @@ describe("the view of a call", () => {
     ["Hello", "application/json", undefined],
     ["Hello", "application/xml", undefined],
     ["", undefined, {}],
-    ["[".repeat(65) + "]".repeat(65), "application/json", undefined],
+    ["[".repeat(1_025) + "]".repeat(1_025), "application/json", undefined],
   ])("has the payload of %j as %s", (body, contentType, payload) => {
     expect(requestViewOf(callOf(body, contentType)).payload).toEqual(payload);
+  });
+
+  it("has the payload of a body that is as deep as a configuration can allow", () => {
+    const deepest = (HooksSchema.properties.maxDepth as { readonly maximum?: number }).maximum!;
+    const body = `${'{"a":'.repeat(deepest - 1)}{"key":1}${"}".repeat(deepest - 1)}`;
+    expect(requestViewOf(callOf(body, "application/json")).payload).toEqual(JSON.parse(body));
   });
 
   it("reads the payload once, also when there is none", () => {
