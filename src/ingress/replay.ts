@@ -1,3 +1,4 @@
+import type { DeliverySummary } from "../core/delivery.ts";
 import type { RunSpec } from "../core/run.ts";
 import type { SenderMatch } from "../auth/sender-routes.ts";
 import { coalescedText } from "../dispatch/run/coalesced-text.ts";
@@ -32,6 +33,20 @@ export interface ReplayedMember {
   readonly result: Accepted | Refusal;
 }
 
+/** How a delivery is replayed. */
+export interface HowToReplay {
+  /** Its runs as they were accepted, and not its bytes by the active configuration. */
+  readonly asAccepted: boolean;
+  /** True: its runs are held, and the new delivery takes its place; only `asAccepted`. */
+  readonly isRelease?: boolean;
+}
+
+/**
+ * Stored as the credential of a delivery that a release made, and that of no caller. It tells such a delivery from the
+ * replays that a person made of a held one, which do not take its place.
+ */
+const RELEASE = "release of a held delivery";
+
 /** After these the rest would be refused as well. */
 const STOPPING: ReadonlySet<ErrorCode> = new Set(["QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN"]);
 
@@ -50,11 +65,11 @@ export async function replayDelivery(
   ingress: IngressContext,
   active: ActiveConfig,
   deliveryId: string,
-  { asAccepted }: { readonly asAccepted: boolean },
+  how: HowToReplay,
 ): Promise<Replayed | Refusal> {
   active.transforms.enter();
   try {
-    return await replayStored(ingress, active, deliveryId, { asAccepted });
+    return await replayStored(ingress, active, deliveryId, how);
   } finally {
     active.transforms.leave();
   }
@@ -64,12 +79,12 @@ async function replayStored(
   ingress: IngressContext,
   active: ActiveConfig,
   deliveryId: string,
-  { asAccepted }: { readonly asAccepted: boolean },
+  { asAccepted, isRelease = false }: HowToReplay,
 ): Promise<Replayed | Refusal> {
   const stored = await readStored(ingress, deliveryId);
   if (isRefusal(stored)) return stored;
   const own = asAccepted
-    ? await repeatRuns(ingress, active, deliveryId, stored)
+    ? await repeatRuns(ingress, active, deliveryId, { stored, isRelease })
     : await replayBytes(ingress, active, deliveryId, stored);
   if (isRefusal(own)) return own;
 
@@ -78,6 +93,20 @@ async function replayStored(
     return isRefusal(member) ? member : replayBytes(ingress, active, memberId, member);
   });
   return { own, ...rest };
+}
+
+/**
+ * What an earlier release made of a held delivery, whose process ended before it could end the held one. Rejects with a
+ * `StoreError`.
+ */
+export async function releasedBefore(
+  { store }: Pick<IngressContext, "store">,
+  deliveryId: string,
+): Promise<Pick<DeliverySummary, "id" | "state"> | undefined> {
+  for (const replay of await store.replaysOf(deliveryId)) {
+    if ((await store.stateFor(replay.id, RELEASE)) !== undefined) return replay;
+  }
+  return undefined;
 }
 
 /** Reads a stored delivery. */
@@ -136,7 +165,7 @@ async function repeatRuns(
   ingress: IngressContext,
   active: ActiveConfig,
   replayOf: string,
-  stored: Replayable,
+  { stored, isRelease }: { readonly stored: Replayable; readonly isRelease: boolean },
 ): Promise<Accepted | Refusal> {
   const gone = payloadGone(stored, { asAccepted: true });
   if (gone) return gone;
@@ -158,7 +187,7 @@ async function repeatRuns(
       actor,
       level,
       chain,
-      credentialId: null,
+      credentialId: isRelease ? RELEASE : null,
       runs,
       replayOf,
     },

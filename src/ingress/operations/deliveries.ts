@@ -3,7 +3,7 @@ import type { State } from "../../core/run.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { replayDelivery } from "../replay.ts";
+import { type HowToReplay, releasedBefore, replayDelivery } from "../replay.ts";
 import type { IngressContext } from "../context.ts";
 import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
 import { letRepliesGo } from "./let-replies-go.ts";
@@ -205,7 +205,7 @@ export class DeliveryOperations {
     }
   }
 
-  async #replay(deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+  async #replay(deliveryId: string, options: HowToReplay): Promise<OperationOutcome> {
     const replayed = await replayDelivery(this.#ingress, this.#active(), deliveryId, options);
     if (!isRefusal(replayed)) return replayedOutcome(replayed);
     return replayed.refused === "DELIVERY_NOT_FOUND" ? { kind: "unknown" } : { kind: "refused", refusal: replayed };
@@ -227,10 +227,10 @@ export class DeliveryOperations {
     const released = await letRepliesGo(this.#ingress, delivery, maxQueuedRuns);
     if (released !== undefined) return released;
     // A process may have ended between the new delivery and the end of this one.
-    const [before] = await store.replaysOf(deliveryId);
+    const before = await releasedBefore(this.#ingress, deliveryId);
     const outcome: OperationOutcome =
       before === undefined
-        ? await this.#replay(deliveryId, { asAccepted: true })
+        ? await this.#replay(deliveryId, { asAccepted: true, isRelease: true })
         : { kind: "replayed", deliveryId: before.id, runIds: [], state: before.state };
     const approved = by === undefined ? "" : `, ${by}`;
     if (outcome.kind === "replayed") await this.#cancel(deliveryId, `released as ${outcome.deliveryId}${approved}`);

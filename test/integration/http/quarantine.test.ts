@@ -84,12 +84,18 @@ describe("an event below minLevel", () => {
     expect(model!.requests).toHaveLength(0);
   });
 
-  it("is held again when it is replayed by the mapping of the day", async () => {
+  it("is held again when it is replayed by the mapping of the day, and can be released all the same", async () => {
     await using gateway = await start({});
     const id = await issue(gateway, "NONE");
     const { replay } = await gateway.api<{ replay: { deliveryId: string } }>(`/deliveries/${id}/replay`, {});
     expect((await gateway.delivery(replay.deliveryId)).state).toBe("held");
     expect(model!.requests).toHaveLength(0);
+    const released = await gateway.api<{ replay: { deliveryId: string } }>(`/deliveries/${id}/release`, {});
+    const { deliveryId } = released.replay;
+    await vi.waitFor(async () => expect((await gateway.delivery(deliveryId)).state).toBe("done"), SOON);
+    expect(model!.requests).toHaveLength(1);
+    expect((await gateway.delivery(id)).reason).toBe(`released as ${deliveryId}`);
+    expect((await gateway.delivery(replay.deliveryId)).state).toBe("held");
   });
 
   it("is filtered where the mapping says so", async () => {
