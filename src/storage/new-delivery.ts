@@ -22,7 +22,7 @@ export interface NewDelivery {
   readonly level?: Level | null;
   /** Of an event that a run of the gateway caused. */
   readonly chain?: Chain | undefined;
-  /** {@link "../core/delivery".Credential.id} of the sender; `null` for a replay. */
+  /** {@link "../core/delivery".Credential.id} of the sender; `null` for a replay, unless a release made it. */
   readonly credentialId?: string | null;
   /** The HTTP status that its caller gets; `null` for a replay, and for a caller that waits for the result. */
   readonly answered?: number | null;
