@@ -1,11 +1,9 @@
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
-import { joinUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import { CANCELED, firstBatch, hasCanceled, isSame, MAX_BATCH, textOf } from "./event-batch.ts";
+import type { EnqueuedEvent } from "./event-batch.ts";
 import type { OpenClawSdk, OpenClawSystem } from "./sdk.ts";
 import type { OpenClawState, QueuedEvent } from "./state.ts";
 
-/** Ours are one event of the host's queue: as many as fit these limits, and at least one. */
-const MAX_BATCH = 200;
-const MAX_BATCH_CHARS = 65_536;
 /** Milliseconds between two looks at the host's queue. */
 const POLL_MS = 50;
 /** The same while no turn takes the events of the session. */
@@ -57,8 +55,6 @@ export interface EventQueueOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-type EnqueuedEvent = Pick<QueuedEvent, "id" | "key">;
 
 /** Events that a turn takes or has taken, while its end is not known. */
 interface TakenEvents {
@@ -152,8 +148,7 @@ export class EventQueue {
   }
 
   async #poll(): Promise<void> {
-    const { state, clock } = this.#options;
-    const now = clock.now();
+    const now = this.#options.clock.now();
     const at = this.#options.hostSession(this.#session);
     this.#detectTaken(now, at);
     if (this.#taken !== undefined && !(await this.#finishTurn(this.#taken, now, at))) {
@@ -162,9 +157,17 @@ export class EventQueue {
     }
     if (this.#closed) return;
     if (now < this.#retryAt) return this.#pollLater(this.#retryAt - now);
-    const left = this.#enqueueBatch(state.pendingEvents(this.#session, { limit: MAX_BATCH }), at);
+    const left = this.#enqueueBatch(this.#pending(), at);
     this.#requestTurn(left, at);
-    if (left > 0) this.#pollLater(this.#requests < STALLED_REQUESTS ? POLL_MS : STALLED_POLL_MS);
+    // Where nothing waits, no turn is missing.
+    if (left === 0) this.#endStall();
+    // What was canceled and is still in the host's queue is to be replaced at the next look.
+    const isUnfinished = left > 0 || this.#enqueued.length > 0;
+    if (isUnfinished) this.#pollLater(this.#requests < STALLED_REQUESTS ? POLL_MS : STALLED_POLL_MS);
+  }
+
+  #pending(): readonly QueuedEvent[] {
+    return this.#options.state.pendingEvents(this.#session, { limit: MAX_BATCH });
   }
 
   /** A turn takes every event of the host's queue; a full queue drops its oldest alone. */
@@ -186,6 +189,12 @@ export class EventQueue {
     const turn = this.#options.latestTurn(at);
     if (turn?.status === "running") return false;
     const hasEnded = (turn?.endedAt ?? 0) >= after;
+    // No turn has begun, as far as the host says: what was canceled is still to be replaced in its queue.
+    if (!hasEnded && sign === "unseen" && hasCanceled(events, this.#pending())) {
+      this.#taken = undefined;
+      this.#enqueued = events;
+      return true;
+    }
     if (!hasEnded && now - after <= PATIENCE_MS[sign]) return false;
     this.#taken = undefined;
     if (!hasEnded && sign === "dropped") return true;
@@ -208,22 +217,29 @@ export class EventQueue {
   #enqueueBatch(events: readonly QueuedEvent[], at: HostSession): number {
     const batch = firstBatch(events);
     // One that was withdrawn leaves the text in the host's queue as well.
-    const isOther = batch.length !== this.#enqueued.length || batch.some(({ id }, at) => id !== this.#enqueued[at]?.id);
-    if (batch.length > 0 && isOther) {
-      const text = joinUntrusted(batch.map((event) => event.text));
+    if (batch.length === 0 ? this.#isLeftOver(at) : !isSame(batch, this.#enqueued)) {
+      const text = textOf(batch);
       const { sessionKey, agentId } = at;
       const place = { sessionKey, agentId, contextKey: CONTEXT_KEY, replace: true } as const;
       const isTaken = this.#options.system.enqueueSystemEvent(text, place);
+      // The host says no as well of what is in its queue already.
+      const isThere = isTaken || this.#textInHostQueue(at) === text.trim();
       // An event that the host has refused would count as taken by a turn once it is missing in the queue.
-      if (isTaken || this.#isInHostQueue(text, at)) this.#enqueued = batch.map(({ id, key }) => ({ id, key }));
+      if (isThere) this.#enqueued = batch.map(({ id, key }) => ({ id, key }));
     }
     return events.length;
   }
 
-  /** The host says no as well of what is in its queue already. */
-  #isInHostQueue(text: string, { sessionKey, agentId }: HostSession): boolean {
+  /** True when the host's queue holds only events that were canceled, also those of the instance before a reload. */
+  #isLeftOver(at: HostSession): boolean {
+    if (this.#options.peek === undefined) return this.#enqueued.length > 0;
+    const text = this.#textInHostQueue(at);
+    return text !== undefined && text !== CANCELED;
+  }
+
+  #textInHostQueue({ sessionKey, agentId }: HostSession): string | undefined {
     const queue = this.#options.peek?.(sessionKey, agentId) ?? [];
-    return queue.some((event) => event.contextKey === CONTEXT_KEY && event.text === text.trim());
+    return queue.find(({ contextKey }) => contextKey === CONTEXT_KEY)?.text;
   }
 
   #requestTurn(left: number, { sessionKey, agentId, isolatesHeartbeats }: HostSession): void {
@@ -271,12 +287,6 @@ export class EventQueue {
     }, ms);
     this.#timer.unref();
   }
-}
-
-function firstBatch(events: readonly QueuedEvent[]): readonly QueuedEvent[] {
-  let chars = 0;
-  const end = events.findIndex(({ text }, at) => (chars += text.length) > MAX_BATCH_CHARS && at > 0);
-  return end === -1 ? events : events.slice(0, end);
 }
 
 /** The host gives each event an id; of one without, the text is compared. */

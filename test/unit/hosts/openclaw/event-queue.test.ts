@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EventQueue } from "../../../../src/hosts/openclaw/event-queue.ts";
 import type { EventQueueOptions, LatestTurn } from "../../../../src/hosts/openclaw/event-queue.ts";
 import { hostSession } from "../../../../src/hosts/openclaw/read-config.ts";
@@ -20,6 +20,9 @@ class Fixture {
   readonly taken: string[] = [];
   readonly warnings: string[] = [];
   latest: LatestTurn | undefined;
+  /** The number of next events that the host does not take. */
+  refusals = 0;
+  #lastId = 0;
   readonly queue: EventQueue;
 
   constructor({ config = {}, peeks = true }: { config?: OpenClawConfig; peeks?: boolean } = {}) {
@@ -31,6 +34,7 @@ class Fixture {
       },
       system: {
         enqueueSystemEvent: (text, { sessionKey, agentId, contextKey }) => {
+          if (this.refusals-- > 0) return false;
           this.enqueued.push({ text, sessionKey, agentId });
           const place = this.hostQueue.findIndex((event) => event.contextKey === contextKey);
           if (place !== -1) this.hostQueue.splice(place, 1);
@@ -50,9 +54,14 @@ class Fixture {
   }
 
   wake(text: string): void {
-    this.events.set(this.events.size + 1, text);
+    this.events.set(++this.#lastId, text);
     this.queue.nudge();
     this.queue.nudge(request);
+  }
+
+  cancel(id: number): void {
+    this.events.delete(id);
+    this.queue.nudge();
   }
 
   endTurn(): void {
@@ -135,4 +144,76 @@ it("waits for the end of a turn in a host that does not show its queues", async 
   fixture.endTurn();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(fixture.events.size).toBe(0);
+});
+
+describe.each([true, false])("a wake that is canceled, in a host that shows its queues: %s", (peeks) => {
+  it("leaves the host's queue also when it was the last, and a later one goes before the agent as before", async () => {
+    const fixture = new Fixture({ peeks });
+    fixture.wake("secret");
+    await vi.advanceTimersByTimeAsync(300);
+    fixture.cancel(1);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["A webhook event was canceled."]);
+    expect(fixture.enqueued).toHaveLength(2);
+
+    fixture.wake("next");
+    await vi.advanceTimersByTimeAsync(300);
+    expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["next"]);
+    fixture.endTurn();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(fixture.taken).toEqual(["key 2"]);
+    expect(fixture.events.size).toBe(0);
+  });
+
+  it("leaves the host's queue while others wait", async () => {
+    const fixture = new Fixture({ peeks });
+    fixture.wake("secret");
+    fixture.wake("kept");
+    await vi.advanceTimersByTimeAsync(300);
+    fixture.cancel(1);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["kept"]);
+  });
+
+  it("changes nothing once its turn has begun", async () => {
+    const fixture = new Fixture({ peeks });
+    fixture.wake("begun");
+    await vi.advanceTimersByTimeAsync(300);
+    fixture.hostQueue.length = 0;
+    fixture.latest = { status: "running" };
+    fixture.cancel(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(fixture.hostQueue).toEqual([]);
+    fixture.endTurn();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(fixture.hostQueue).toEqual([]);
+  });
+
+  it("ends the stall of a session in which nothing else waits", async () => {
+    const fixture = new Fixture({ peeks });
+    fixture.wake("one");
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(fixture.stalls).toEqual([true]);
+    fixture.cancel(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(fixture.stalls).toEqual([true, false]);
+  });
+
+  it("is replaced later when the host does not take the other text at first", async () => {
+    const fixture = new Fixture({ peeks });
+    fixture.wake("secret");
+    await vi.advanceTimersByTimeAsync(300);
+    fixture.refusals = 1;
+    fixture.cancel(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["A webhook event was canceled."]);
+  });
+});
+
+it("replaces a canceled wake that the instance before a reload has put into the host's queue", async () => {
+  const fixture = new Fixture();
+  fixture.hostQueue.push({ id: "x", text: "secret", contextKey: "reveille:events" });
+  fixture.cancel(1);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["A webhook event was canceled."]);
 });
