@@ -11,7 +11,7 @@ import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts
 import { agentCatalog } from "./read-config.ts";
 import { lastReply, RunWait, sawAnswer } from "./run-end.ts";
 import { RunSessions } from "./run-session.ts";
-import type { OpenClawState, UnendedRun } from "./state.ts";
+import type { OpenClawState } from "./state.ts";
 
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
 const LANE = "subagent";
@@ -44,8 +44,8 @@ export class OpenClawAgents implements HostAgents {
   readonly #catalog: () => AgentCatalog;
   readonly #wait: RunWait;
   readonly #sessions: RunSessions;
-  /** The runs that earlier processes left; a run of this one is never among them. */
-  readonly #lost: readonly UnendedRun[];
+  /** Sessions by run that earlier processes left, until a run of this one continues the session. */
+  readonly #lost: Map<string, string>;
   /** Sessions by run that the host did not end. */
   readonly #unended = new Map<string, string>();
   /** Sessions with a run in progress: they are not removed because of a run before. */
@@ -57,7 +57,7 @@ export class OpenClawAgents implements HostAgents {
     this.#catalog = memoizeByConfig(options.config, (config) => agentCatalog(config, options.pluginId));
     this.#wait = new RunWait(options);
     this.#sessions = new RunSessions(options);
-    this.#lost = options.state.unendedRuns();
+    this.#lost = new Map(options.state.unendedRuns().map(({ id, session }) => [id, session]));
   }
 
   list(): readonly AgentInfo[] {
@@ -87,6 +87,7 @@ export class OpenClawAgents implements HostAgents {
     try {
       const since = request.sessionMode === "persistent" ? Date.now() : 0;
       const hostRunId = await this.#begin(request, session);
+      await this.#continueLost(session);
       const { result, hasEnded } = await this.#end(request, { session, hostRunId, since });
       // One that may continue stays open, so that it is ended later or by the next process.
       if (hasEnded) await this.#recordEnd(runId);
@@ -99,11 +100,12 @@ export class OpenClawAgents implements HostAgents {
 
   /** Ends what earlier processes of the gateway left: nothing continues beside the next attempt. */
   async endLostRuns(closing?: AbortSignal): Promise<void> {
-    for (const { id, session } of this.#lost) {
+    for (const [id, session] of this.#lost) {
       if (closing?.aborted === true) return;
       if (this.#active.has(session)) continue;
       if (await this.#sessions.end(session)) await this.#recordEnd(id);
-      else this.#endLater(id, session);
+      // A run may have continued the session meanwhile.
+      else if (this.#lost.has(id)) this.#endLater(id, session);
     }
   }
 
@@ -122,6 +124,19 @@ export class OpenClawAgents implements HostAgents {
       if (this.#active.has(session)) continue;
       await this.#sessions.end(session);
       await state.forgetSession(id);
+    }
+  }
+
+  /**
+   * A run of this process continues the session: its lost runs have ended, since the host carries out one turn of a
+   * session at a time, and to end them once more would remove the conversation.
+   */
+  async #continueLost(session: string): Promise<void> {
+    for (const [id, lostSession] of this.#lost) {
+      if (lostSession !== session) continue;
+      this.#lost.delete(id);
+      this.#unended.delete(id);
+      await this.#recordEnd(id);
     }
   }
 
