@@ -122,7 +122,8 @@ export class OpenClawAgents implements HostAgents {
     }
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
       if (this.#active.has(session)) continue;
-      await this.#sessions.end(session);
+      // Without its name the session would stay permanently. A host that refuses one refuses the others as well.
+      if (!(await this.#sessions.end(session))) return;
       await state.forgetSession(id);
     }
   }

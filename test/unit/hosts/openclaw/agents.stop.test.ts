@@ -133,6 +133,23 @@ it("ends in its sweeps what the host did not end before, and then forgets it in 
   expect(openClaw.deleted).toHaveLength(2);
 });
 
+it("removes an old session later that the host does not remove at first, and does not ask for others meanwhile", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const agents = opened.host.agents as OpenClawAgents;
+  await agents.run(runRequest());
+  await agents.run(runRequest({ runId: "b" }));
+  const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + OPENCLAW_LIMITS.sessionTtlMs + 1_000);
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(INACTIVE);
+  await agents.removeOldSessions();
+  expect(new Set(ends.mock.calls.map(([{ sessionKey }]) => sessionKey)).size).toBe(1);
+  ends.mockRestore();
+  await agents.removeOldSessions();
+  await agents.removeOldSessions();
+  now.mockRestore();
+  expect(openClaw.deleted.toSorted()).toEqual(openClaw.runs.map(({ sessionKey }) => sessionKey).toSorted());
+});
+
 it("does not give an id free again of which the host may have begun a run that it does not end", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
