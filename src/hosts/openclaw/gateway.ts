@@ -11,6 +11,7 @@ import { configFolder, OpenClawHost, stateFolder } from "./host.ts";
 import { openClawLogger } from "./logger.ts";
 import { OpenClawRoutes } from "./routes.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./sdk.ts";
+import { ServiceHealth } from "./service-health.ts";
 import { shareDeliveries } from "./owner-access.ts";
 import { consolePath } from "./console.ts";
 import { blockKey } from "./plugin-block.ts";
@@ -87,6 +88,7 @@ export class OpenClawGateway {
   readonly #context: OpenClawServiceContext;
   readonly #logger: Logger;
   readonly #runtime: ScopedRuntime;
+  readonly #health: ServiceHealth;
   readonly #closing = new AbortController();
   #open: OpenParts | undefined;
   /** The host's object, which is another one after each change. */
@@ -97,8 +99,6 @@ export class OpenClawGateway {
   #lastRefusal: string | undefined;
   /** Ends the probe of the configuration before. */
   #probing = new AbortController();
-  /** Sessions whose events no turn takes. */
-  readonly #stalled = new Set<string>();
   #working: Promise<void> = Promise.resolve();
   #isWorking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -109,6 +109,7 @@ export class OpenClawGateway {
     this.#context = context;
     this.#options = options;
     this.#logger = openClawLogger(context.logger, blockKey(options.pluginId));
+    this.#health = new ServiceHealth(context.serviceHealth);
     this.#runtime = scopedRuntime(api.runtime);
   }
 
@@ -188,14 +189,14 @@ export class OpenClawGateway {
       open.isStarted = true;
       if (reason === "start") this.#begin(open);
       this.#lastRefusal = undefined;
-      this.#context.serviceHealth?.clearFailure();
+      this.#health.set("configuration", undefined);
       this.#logger.info({ paths: open.routes.paths }, `configuration applied (${reason})`);
       this.#probe(open, config);
       this.#options.onLoaded?.({ reason });
     } catch (error) {
       this.#logRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
       const words = qualifyKeys(reasonLine(error), blockKey(this.#options.pluginId));
-      this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
+      this.#health.set("configuration", new Error(words, { cause: error }));
       this.#options.onLoaded?.({ reason, error });
     }
   }
@@ -233,7 +234,7 @@ export class OpenClawGateway {
     const runtime = this.#runtime;
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
-    const onStalled = (session: string, isStalled: boolean): void => this.#reportStall(session, isStalled);
+    const onStalled = (session: string, isStalled: boolean): void => this.#health.setStalled(session, isStalled);
     const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir, onStalled });
     if (sdk.peekSystemEventEntries === undefined) logger.warn({}, NO_PEEK);
     const config = (): OpenClawConfig => runtime.config.current();
@@ -250,16 +251,6 @@ export class OpenClawGateway {
     return { database, host, routes, cleanup, traces: applied?.traces, isStarted: false };
   }
 
-  /** The service stays unhealthy until a turn has taken the events of every stalled session. */
-  #reportStall(session: string, isStalled: boolean): void {
-    const { serviceHealth } = this.#context;
-    if (isStalled) this.#stalled.add(session);
-    else this.#stalled.delete(session);
-    const sessions = [...this.#stalled].slice(0, 3).join(", ");
-    if (sessions === "") serviceHealth?.clearFailure();
-    else serviceHealth?.reportFailure(new Error(`System events wait and no turn takes them: ${sessions}.`));
-  }
-
   #begin({ host, cleanup: housekeeping }: OpenParts): void {
     host.sessions.start();
     housekeeping.sweep();
@@ -267,6 +258,8 @@ export class OpenClawGateway {
 
   #probe({ routes }: OpenParts, config: OpenClawConfig): void {
     this.#probing.abort();
+    // What was said of the configuration before says nothing of this one.
+    this.#health.set("address", undefined);
     const path = routes.paths.find((each) => each !== consolePath(this.#options.pluginId));
     if (path === undefined || this.#options.bare === true) return;
     this.#probing = new AbortController();
@@ -274,7 +267,7 @@ export class OpenClawGateway {
     void probeHealth({ config, path, logger: this.#logger, signal }).then((problem) => {
       if (problem === undefined || signal.aborted) return;
       this.#logger.error({}, problem);
-      this.#context.serviceHealth?.reportFailure(new Error(problem));
+      this.#health.set("address", new Error(problem));
     });
   }
 }
