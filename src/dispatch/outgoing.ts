@@ -75,9 +75,19 @@ export function checkRun(rules: OutgoingRules, { key, runId, spec, text, chain }
   const given = (): string => `${spec.instructions ?? ""}\n${text()}`;
   const check = checkOutgoing(rules, { hasCanary, given });
   const own = markComment(chain.mark);
-  // The agent was asked to write this one, where no one sees it.
-  return (text) => check(text.replaceAll(own, ""));
+  return (text) => {
+    // The agent was asked to write this one, where no one sees it; what is around it may be joined there.
+    const joined = text.replaceAll(own, "");
+    const reason = check(joined);
+    return reason !== undefined || joined === text ? reason : check(text.replaceAll(own, MARK_ENDS));
+  };
 }
+
+/**
+ * With this in the place of a mark, which the agent can write anywhere, a text is read as it is sent, but for the comment
+ * that the mark is: an address ends there, another one may begin, and a comment or tag that was open is closed.
+ */
+const MARK_ENDS = "< -->";
 
 export interface RunFacts {
   readonly key: KeyObject;

@@ -100,6 +100,28 @@ describe("a reply that may not leave", () => {
     });
   });
 
+  it.each([
+    ["Done: https://q3-revenue.evil.example<mark>@localhost/", 'it has a link to "q3-revenue.evil.example"'],
+    ["See x/<mark>evil.example/c?d=private", 'it has a link to "evil.example"'],
+    ["See https://<mark>evil.example/c", 'it has a link to "evil.example"'],
+    ["See https://evil.<mark>example/c", 'it has a link to "evil.example"'],
+    ["Done.<!-- private <mark>", "it has hidden text (1 comment)"],
+    ["Done.<!<mark>-- private -->", "it has hidden text (1 comment)"],
+    ["Done.<div hidden <mark>private</div>", "it has hidden text (1 hidden element)"],
+    ["gateway-<mark>secret-4711", "it has a secret of the gateway"],
+  ])("is one that hides something by its own mark: %s", async (reply, reason) => {
+    bench.host.onRun = async () => says(reply.replace("<mark>", `<!-- ${bench.host.runs.at(-1)!.chain!.mark} -->`));
+    expect(await bench.detail(await bench.run())).toMatchObject({ state: "held", reason: `held reply: ${reason}` });
+  });
+
+  it("is none with its own mark more than once, and beside a link that may be there", async () => {
+    bench.host.onRun = async () => {
+      const mark = `<!-- ${bench.host.runs.at(-1)!.chain!.mark} -->`;
+      return says(`See https://ci.example.com/9${mark}\n${mark}`);
+    };
+    expect(await bench.detail(await bench.run())).toMatchObject({ state: "done" });
+  });
+
   it("is asked for before each call of a tool, by the host", async () => {
     const runId = await bench.run();
     const { checkOutgoing } = bench.host.runs[0]!;
