@@ -169,6 +169,8 @@ export class TrackedRun extends Linked<TrackedRun> {
 
 /** No window of a mapping and no delay of a retry can be configured longer. */
 const MAX_DELAY_MS = 86_400_000;
+/** The longest time that a channel asks for before it is sent a reply again. */
+const MAX_CHANNEL_DELAY_MS = 3_600_000;
 
 export interface DueRunsOptions {
   /** It may go to its lane now; a run that was withdrawn comes as well. */
@@ -212,8 +214,8 @@ export class DueRuns {
   }
 
   /**
-   * Milliseconds until a run is due, by its `dueAt`; 0 when it is. Never more than its mapping lets it wait
-   * at a time: a clock that was set back must not keep a run for an hour.
+   * Milliseconds until a run is due, by its `dueAt`; 0 when it is. Never more than its mapping, or the channel of its
+   * reply, may have it wait at a time: a clock that was set back must not keep a run for a day.
    */
   delayOf({ run }: TrackedRun): number {
     return run.dueAt === null ? 0 : this.#delayUntil(run.dueAt, run);
@@ -235,8 +237,9 @@ export class DueRuns {
 
   #delayUntil(dueAt: number, { begun, replied, mappingId }: TakenRun): number {
     const { retry, coalesceMs } = this.#context.rulesFor(mappingId);
-    const policyMs = begun ? (replied ? retry.deliveries : retry.runs).maxDelayMs : coalesceMs;
-    const maxMs = Math.min(MAX_DELAY_MS, policyMs ?? MAX_DELAY_MS);
+    const replyMs = Math.max(retry.deliveries.maxDelayMs, MAX_CHANNEL_DELAY_MS);
+    const longestMs = begun ? (replied ? replyMs : retry.runs.maxDelayMs) : coalesceMs;
+    const maxMs = Math.min(MAX_DELAY_MS, longestMs ?? MAX_DELAY_MS);
     return Math.max(0, Math.min(dueAt - this.#context.clock.now(), maxMs));
   }
 
