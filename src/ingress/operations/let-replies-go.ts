@@ -2,7 +2,6 @@
 import type { DeliveryDetail } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import { HELD_REPLY } from "../../core/run.ts";
-import type { OpenRun } from "../../storage/open-run.ts";
 import type { IngressContext } from "../context.ts";
 import type { OperationOutcome } from "./outcome.ts";
 
@@ -22,17 +21,16 @@ export async function letRepliesGo(
   if (!dispatcher.reserve(held.length, maxQueuedRuns)) return { kind: "refused", refusal: refuse("QUEUE_FULL") };
   try {
     const at = host.clock.now();
-    const released: OpenRun[] = [];
     for (const { id: runId } of held) {
       const { lane, spec } = await store.loadRun(runId);
       // First, so that a reply that is let go is not held again.
       await store.recordStep(runId, "released", { at });
       await store.postpone(runId, { dueAt: at, reason: RELEASED });
-      const facts = { runId, mappingId, lane, kind: spec.kind, expiresAt: null } as const;
-      released.push({ ...facts, state: "queued", dueAt: at, begun: true, replied: true });
+      const progress = { state: "queued", dueAt: at, expiresAt: null, begun: true, replied: true } as const;
+      // Each at once: should the store refuse the next, no one else would find this one before a restart.
+      dispatcher.enqueue([{ runId, mappingId, lane, kind: spec.kind, ...progress }]);
     }
-    dispatcher.enqueue(released);
-    return { kind: "released", runs: released.length };
+    return { kind: "released", runs: held.length };
   } finally {
     dispatcher.release(held.length);
   }
