@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSpec } from "../src/core/run.ts";
 import { SqliteDatabase } from "../src/storage/sqlite/engine/database.ts";
+import type { AddedDigests } from "../src/storage/sqlite/operations/digests.ts";
 import type { DigestStep } from "../src/storage/sqlite/readers/digest-builder.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../src/storage/sqlite/delivery-store.ts";
 
@@ -74,9 +75,10 @@ function messageOf(index: number): string {
 
 /** A gateway makes them behind the calls, more slowly than these deliveries are stored. */
 async function addDigests(database: SqliteDatabase): Promise<void> {
+  const { writer } = await database.write<AddedDigests>("store.addDigests", { digests: [] });
   for (let from = 0, isLast = false; !isLast;) {
     const step = await database.read<DigestStep>("store.missingDigests", from);
-    await database.write("store.addDigests", step.digests);
+    await database.write("store.addDigests", { digests: step.digests, writer });
     ({ next: from, isLast } = step);
   }
 }

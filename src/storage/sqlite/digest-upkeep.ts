@@ -1,6 +1,7 @@
 import { type StepDelays, ThrottledSteps } from "../throttled-steps.ts";
 import type { SqliteDatabase } from "./engine/database.ts";
-import type { DigestStep, StoredDigest } from "./readers/digest-builder.ts";
+import type { AddedDigests, NewDigests } from "./operations/digests.ts";
+import type { DigestStep } from "./readers/digest-builder.ts";
 import { BLOCK } from "./readers/delivery-digest.ts";
 
 /** Some 40,000 deliveries a second at most; a store in which nothing changes is looked at no more. */
@@ -24,6 +25,8 @@ export class DigestUpkeep {
   #hasNewReason = false;
   /** The first block that lost its digest after the steps went past it. */
   #firstOutdated = Infinity;
+  /** What answered when digests were added last: a writer takes none that were read under another one. */
+  #writer: string | undefined;
 
   constructor(database: Pick<SqliteDatabase, "read" | "write">, nextSeq: () => number, pauses = PAUSES) {
     this.#database = database;
@@ -48,7 +51,7 @@ export class DigestUpkeep {
   async #step(): Promise<boolean> {
     const blocks = Math.floor((this.#nextSeq() - 1) / BLOCK);
     if (!this.#isDue(blocks)) return false;
-    if (!this.#hasMore) await this.#startOver();
+    if (!this.#hasMore || this.#writer === undefined) await this.#startOver();
     const { digests, next, isLast } = await this.#database.read<DigestStep>("store.missingDigests", this.#from);
     if (digests.length > 0) await this.#add(digests);
     this.#from = next;
@@ -65,15 +68,18 @@ export class DigestUpkeep {
 
   /** Only after a pause: the block of a run that fails again and again would be digested without end. */
   async #startOver(): Promise<void> {
-    if (this.#hasNewReason) await this.#add([]);
+    if (this.#hasNewReason || this.#writer === undefined) await this.#add([]);
     this.#from = Math.min(this.#from, this.#firstOutdated);
     this.#firstOutdated = Infinity;
     this.#hasMore = true;
   }
 
-  async #add(digests: readonly StoredDigest[]): Promise<void> {
+  async #add(digests: NewDigests["digests"]): Promise<void> {
     this.#hasNewReason = false;
-    const outdated = await this.#database.write<number | undefined>("store.addDigests", digests);
-    this.#firstOutdated = Math.min(this.#firstOutdated, outdated ?? Infinity);
+    const args: NewDigests = { digests, writer: this.#writer };
+    const { writer, outdated } = await this.#database.write<AddedDigests>("store.addDigests", args);
+    // Which blocks lost their digests under another writer is not known any more.
+    this.#firstOutdated = writer === this.#writer ? Math.min(this.#firstOutdated, outdated ?? Infinity) : 0;
+    this.#writer = writer;
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { RUNS_PER_DELIVERY } from "../codes.ts";
 import { rowQuery } from "../engine/row-query.ts";
@@ -5,6 +6,20 @@ import type { StoredDigest } from "../readers/digest-builder.ts";
 import { BLOCK } from "../readers/delivery-digest.ts";
 
 const OUTDATED_ROW = { block: "integer?" } as const;
+
+/** Digests to be added. */
+export interface NewDigests {
+  readonly digests: readonly StoredDigest[];
+  /** The writer that answered the call before they were read; `undefined`: none did, and there are none. */
+  readonly writer: string | undefined;
+}
+
+export interface AddedDigests {
+  /** The writer that answers. When it is another one than before, nothing was added. */
+  readonly writer: string;
+  /** The first block that lost its digest since the call before, or did not get it. */
+  readonly outdated: number | undefined;
+}
 
 /** The operations on the digests of deliveries, which searches read. */
 export function digestOperations(database: DatabaseSync) {
@@ -16,6 +31,8 @@ export function digestOperations(database: DatabaseSync) {
       DELETE FROM digests WHERE block = ${blockOfRun};
       INSERT OR IGNORE INTO outdated_blocks VALUES (${blockOfRun});
     END`);
+  // The table above ends with this connection: the next one does not know which blocks got a reason before it.
+  const writer = randomUUID();
   const insert = database.prepare(`
     INSERT OR IGNORE INTO digests (block, earliest, latest, bits)
     SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM outdated_blocks WHERE block = ?1)`);
@@ -24,16 +41,13 @@ export function digestOperations(database: DatabaseSync) {
   // Those of blocks whose deliveries are all gone.
   const forget = database.prepare(`DELETE FROM digests WHERE block < (SELECT min(seq) / ${BLOCK} FROM deliveries)`);
   return {
-    /**
-     * Adds digests that were read after the last call of this operation had ended. Gives the first block that lost its
-     * digest since, or did not get it.
-     */
-    addDigests(digests: readonly StoredDigest[]): number | undefined {
-      for (const digest of digests) insert.run(...digest);
+    /** Adds digests that were read after the last call of this operation had ended. */
+    addDigests({ digests, writer: known }: NewDigests): AddedDigests {
+      if (known === writer) for (const digest of digests) insert.run(...digest);
       const first = outdated.get()?.block ?? undefined;
       if (first !== undefined) forgetOutdated.run();
       forget.run();
-      return first;
+      return { writer, outdated: first };
     },
   };
 }

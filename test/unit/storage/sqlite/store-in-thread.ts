@@ -14,7 +14,7 @@ export const TAG = "0123456789abcdef";
 
 export async function openStoreTables() {
   const file = join(temporaryFolder(), "store.sqlite");
-  const writer = await Writer.open(file, [sqliteModule]);
+  let writer = await Writer.open(file, [sqliteModule]);
   const reader = openReadConnection(file);
   onTestFinished(() => {
     reader.close();
@@ -29,6 +29,11 @@ export async function openStoreTables() {
   return {
     file,
     reader,
+    /** Goes on with another writer, as after the death of its thread. */
+    renewWriter: async (): Promise<void> => {
+      writer.close();
+      writer = await Writer.open(file, [sqliteModule]);
+    },
     /** Carries out operations in one commit, and gives each outcome. */
     commit: (operations: readonly (readonly [operation: string, args: unknown])[]) =>
       writer.commit({

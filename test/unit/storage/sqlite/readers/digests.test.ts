@@ -4,7 +4,8 @@ import { codeOfRunState } from "../../../../../src/storage/sqlite/codes.ts";
 import { DigestUpkeep } from "../../../../../src/storage/sqlite/digest-upkeep.ts";
 import { parseDeliveryId } from "../../../../../src/storage/sqlite/public-id.ts";
 import { DeliveryList } from "../../../../../src/storage/sqlite/readers/delivery-list.ts";
-import { DigestBuilder } from "../../../../../src/storage/sqlite/readers/digest-builder.ts";
+import type { AddedDigests, NewDigests } from "../../../../../src/storage/sqlite/operations/digests.ts";
+import { DigestBuilder, type StoredDigest } from "../../../../../src/storage/sqlite/readers/digest-builder.ts";
 import { agentSpec, wakeSpec } from "../../../../conformance/store/new-delivery.ts";
 import { openStoreTables, TAG } from "../store-in-thread.ts";
 
@@ -13,18 +14,36 @@ const DONE = codeOfRunState("done");
 const WORDS = ["refund", "Deploy", "merge", "Ärger", "😀 pay", "order 4711"];
 const rangeOf = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
+/** Adds digests that were read while the given writer was there, if any. */
+const add = (tables: Tables, digests: readonly StoredDigest[] = [], writer?: string): AddedDigests =>
+  tables.run("addDigests", { digests, writer } satisfies NewDigests) as AddedDigests;
+
 /** Digests all that can be, and gives the blocks. */
 function digest(tables: Tables): number[] {
   const builder = new DigestBuilder(tables.reader);
+  const { writer } = add(tables);
   for (let from = 0, isLast = false; !isLast;) {
     const step = builder.step(from);
-    tables.run("addDigests", step.digests);
+    add(tables, step.digests, writer);
     ({ next: from, isLast } = step);
   }
   return tables.reader
     .prepare("SELECT block FROM digests ORDER BY block")
     .all()
     .map(({ block }) => Number(block));
+}
+
+/** Digests behind the calls, with hardly a pause; `last` is the number of the last delivery. */
+function upkeepOf(tables: Tables, last: () => number) {
+  const builder = new DigestBuilder(tables.reader);
+  const read = vi.fn<(read: string, args: unknown) => Promise<unknown>>(async (_, from) => builder.step(Number(from)));
+  const write = async (operation: string, args: unknown): Promise<unknown> =>
+    tables.run(operation.replace("store.", ""), args);
+  const database = { read, write } as ConstructorParameters<typeof DigestUpkeep>[0];
+  const upkeep = new DigestUpkeep(database, () => last() + 1, { busyMs: 1, idleMs: 5 });
+  onTestFinished(() => upkeep.stop());
+  const count = () => tables.reader.prepare("SELECT count(*) AS n FROM digests").get()?.["n"];
+  return { upkeep, count, read };
 }
 
 function pagesOf(tables: Tables, query: Omit<DeliveryQuery, "limit">): (number | undefined)[][] {
@@ -146,8 +165,8 @@ describe("digests of deliveries", () => {
     digest(tables);
     tables.run(operation, args);
     expect(pagesOf(tables, { text: "THE REASON" }).flat()).toEqual([300]);
-    expect(tables.run("addDigests", [])).toBe(1);
-    expect(tables.run("addDigests", [])).toBeUndefined();
+    expect(add(tables).outdated).toBe(1);
+    expect(add(tables).outdated).toBeUndefined();
     expect(digest(tables)).toEqual([0, 1, 2]);
     expect(pagesOf(tables, { text: "THE REASON" }).flat()).toEqual([300]);
   });
@@ -155,11 +174,40 @@ describe("digests of deliveries", () => {
   it("are not added when a run got a reason after they were read", async () => {
     const tables = await openStoreTables();
     tables.accept(900);
+    const { writer } = add(tables);
     const { digests } = new DigestBuilder(tables.reader).step(0);
     tables.run("hold", [300 * 4096, TAG, "the reason"]);
-    expect(tables.run("addDigests", digests)).toBe(1);
+    expect(add(tables, digests, writer)).toEqual({ writer, outdated: 1 });
     expect(pagesOf(tables, { text: "the reason" }).flat()).toEqual([300]);
     expect(digest(tables)).toEqual([0, 1, 2]);
+  });
+
+  it("are not added by another writer than the one that was there when they were read", async () => {
+    const tables = await openStoreTables();
+    tables.accept(900);
+    const { writer } = add(tables);
+    const { digests } = new DigestBuilder(tables.reader).step(0);
+    tables.run("hold", [300 * 4096, TAG, "the reason"]);
+    await tables.renewWriter();
+    expect(add(tables, digests, writer).writer).not.toBe(writer);
+    expect(pagesOf(tables, { text: "the reason" }).flat()).toEqual([300]);
+    expect(digest(tables)).toEqual([0, 1, 2]);
+  });
+
+  it("are all looked at again after the writer was another one, which does not know what lost its digest", async () => {
+    const tables = await openStoreTables();
+    tables.accept(600);
+    const { upkeep, count, read } = upkeepOf(tables, () => 600);
+    upkeep.start();
+    await expect.poll(count).toBe(2);
+    tables.run("hold", [500 * 4096, TAG, "the reason"]);
+    await tables.renewWriter();
+    expect(count()).toBe(1);
+    read.mockClear();
+    upkeep.noteReason();
+    await expect.poll(count).toBe(2);
+    expect(read.mock.calls).toEqual([["store.missingDigests", 0]]);
+    expect(pagesOf(tables, { text: "the reason" }).flat()).toEqual([500]);
   });
 
   it("know what retention makes of a delivery, and go with their block", async () => {
@@ -177,19 +225,10 @@ describe("digests of deliveries", () => {
 
   it("are made behind the calls, again as soon as a block is full, and not while there is nothing new", async () => {
     const tables = await openStoreTables();
-    const builder = new DigestBuilder(tables.reader);
-    const read = vi.fn<(read: string, args: unknown) => Promise<unknown>>(async (_, from) =>
-      builder.step(Number(from)),
-    );
-    const write = async (operation: string, args: unknown): Promise<unknown> =>
-      tables.run(operation.replace("store.", ""), args);
     let last = tables.accept(300);
     tables.settle(rangeOf(300), DONE);
-    const database = { read, write } as ConstructorParameters<typeof DigestUpkeep>[0];
-    const upkeep = new DigestUpkeep(database, () => last + 1, { busyMs: 1, idleMs: 5 });
-    onTestFinished(() => upkeep.stop());
+    const { upkeep, count, read } = upkeepOf(tables, () => last);
     upkeep.start();
-    const count = () => tables.reader.prepare("SELECT count(*) AS n FROM digests").get()?.["n"];
     await expect.poll(count).toBe(1);
     const looks = read.mock.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 50));
