@@ -30,9 +30,10 @@ export class WriterThread {
   readonly #listener: WriterThreadListener;
   readonly #logger: SqliteLogger | undefined;
   #worker: Worker | undefined;
-  #startedAt = 0;
+  /** Of the monotonic clock, like `#notBeforeMs`: a wall clock that is set back must not keep the thread from starting. */
+  #startedMs = 0;
   #deaths = 0;
-  #notBefore = 0;
+  #notBeforeMs = 0;
   #closing = false;
 
   constructor(start: WriterStart, listener: WriterThreadListener, logger?: SqliteLogger) {
@@ -66,7 +67,7 @@ export class WriterThread {
 
   #running(): Worker {
     if (this.#worker !== undefined) return this.#worker;
-    if (Date.now() < this.#notBefore) {
+    if (performance.now() < this.#notBeforeMs) {
       throw new SqliteError("UNAVAILABLE", "The writer thread of the database ended and is not yet started again.");
     }
     this.#logger?.info({ file: this.#start.file, deaths: this.#deaths }, "starting the writer thread again");
@@ -103,15 +104,15 @@ export class WriterThread {
       else if (!this.#closing) this.#died(cause);
     });
     this.#worker = worker;
-    this.#startedAt = Date.now();
+    this.#startedMs = performance.now();
     return worker;
   }
 
   #died(cause: unknown): void {
-    const now = Date.now();
-    if (now - this.#startedAt >= HEALTHY_AFTER_MS) this.#deaths = 0;
+    const nowMs = performance.now();
+    if (nowMs - this.#startedMs >= HEALTHY_AFTER_MS) this.#deaths = 0;
     const delayMs = this.#deaths === 0 ? 0 : FIRST_RESTART_DELAY_MS * 2 ** (this.#deaths - 1);
-    this.#notBefore = now + Math.min(delayMs, MAX_RESTART_DELAY_MS);
+    this.#notBeforeMs = nowMs + Math.min(delayMs, MAX_RESTART_DELAY_MS);
     this.#deaths++;
     this.#logger?.warn({ file: this.#start.file, err: cause }, "the writer thread of the database ended");
     this.#listener.lost(new SqliteError("UNAVAILABLE", "The writer thread of the database ended.", { cause }));

@@ -137,9 +137,9 @@ describe("SqliteDatabase", () => {
     expect(database.reader.prepare("SELECT id FROM notes").all()).toEqual([{ id: 1 }, { id: 3 }]);
   });
 
-  it("does not start the writer thread over and over: it refuses in between", async () => {
+  it("does not start the writer thread over and over: it refuses in between, however the clock is set", async () => {
     const database = await open();
-    const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now());
+    const sinceStart = vi.spyOn(performance, "now").mockReturnValue(performance.now());
     await expect(database.write("notes.die", null)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await expect(database.write("notes.die", null)).rejects.toMatchObject({
       message: "The writer thread of the database ended.",
@@ -148,7 +148,8 @@ describe("SqliteDatabase", () => {
       code: "UNAVAILABLE",
       message: "The writer thread of the database ended and is not yet started again.",
     });
-    clock.mockReturnValue(Date.now() + 100);
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() - 3_600_000);
+    sinceStart.mockReturnValue(performance.now() + 100);
     await database.write("notes.add", [2, "x"]);
   });
 
