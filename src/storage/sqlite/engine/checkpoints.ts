@@ -30,7 +30,8 @@ export class Checkpoints {
   #worker: Worker | undefined;
   #busy = false;
   #startAtBytes = STEP_BYTES;
-  #notBefore = 0;
+  /** Of the monotonic clock: a wall clock that is set back must not let the log grow. */
+  #notBeforeMs = 0;
   #logBytes = 0;
   #pause: NodeJS.Timeout | undefined;
   #commits = 0;
@@ -50,10 +51,10 @@ export class Checkpoints {
       this.#startAtBytes = STEP_BYTES;
       return;
     }
-    if (this.#busy || (logBytes < this.#startAtBytes && Date.now() < this.#notBefore)) return;
+    if (this.#busy || (logBytes < this.#startAtBytes && performance.now() < this.#notBeforeMs)) return;
     this.#busy = true;
     this.#startAtBytes = logBytes + STEP_BYTES;
-    this.#notBefore = Date.now() + RETRY_AFTER_MS;
+    this.#notBeforeMs = performance.now() + RETRY_AFTER_MS;
     this.#worker ??= this.#launch();
     this.#worker.postMessage("checkpoint" satisfies CheckpointRequest);
   }

@@ -108,6 +108,20 @@ describe("Checkpoints", () => {
     expect(asked).toHaveLength(2);
   });
 
+  it("tries again a second later, although the clock was set back by an hour", async () => {
+    const { file } = openWithLog();
+    const { checkpoints, asked, nextAsked } = checkpointsOf(file);
+    const finished = nextAsked();
+    checkpoints.observe(60 * MB);
+    await finished;
+    checkpoints.finished();
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() - 3_600_000);
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1_000);
+    // Longer than the cap, so that it is no pause that asks.
+    checkpoints.observe(65 * MB);
+    await expect.poll(() => asked).toContain("restart-log");
+  });
+
   it("starts again from the first step when the log has started over", async () => {
     const { file } = openWithLog();
     const { checkpoints, nextAsked } = checkpointsOf(file);
