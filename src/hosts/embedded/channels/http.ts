@@ -21,8 +21,8 @@ type Values = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>;
 
 const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/gu;
 const SINGLE = /^\{\{\s*(\w+)\s*\}\}$/u;
-/** Of an answer, to find out whether the message was taken. */
-const MAX_ANSWER_BYTES = 65_536;
+/** Of an answer, to find out whether the message was taken: some platforms repeat the text in it. */
+const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_PROBLEM_CHARS = 300;
 /** A platform that asks for a longer pause is asked again by then. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
@@ -70,6 +70,8 @@ interface Answer {
   readonly headers: Headers;
   /** `undefined` when it is no JSON. */
   readonly json: unknown;
+  /** True when only its beginning was read. */
+  readonly isCut: boolean;
 }
 
 /** A part of a path; a colon needs no escape there, and the token of a Telegram bot has one. */
@@ -141,13 +143,14 @@ async function exchange(
   const timed = timedSignal(timeoutMs, signal);
   try {
     const response = await fetch(request, { signal: timed.signal });
-    return { status: response.status, headers: response.headers, json: parse(await textOf(response)) };
+    const { text, isCut } = await beginningOf(response);
+    return { status: response.status, headers: response.headers, json: parse(text), isCut };
   } catch (error) {
     throw requestFailure(`The channel ${channel}`, { error, isOverdue: timed.isOverdue(), timeoutMs });
   }
 }
 
-async function textOf(response: Response): Promise<string> {
+async function beginningOf(response: Response): Promise<{ readonly text: string; readonly isCut: boolean }> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
@@ -156,7 +159,7 @@ async function textOf(response: Response): Promise<string> {
     // Leaving the loop ends the connection.
     if (bytes > MAX_ANSWER_BYTES) break;
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return { text: Buffer.concat(chunks).toString("utf8"), isCut: bytes > MAX_ANSWER_BYTES };
 }
 
 function parse(text: string): unknown {
@@ -167,10 +170,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** What the platform has against the message; `undefined` when it took it. */
-function refusalIn({ ok, problem }: HttpChannelData, { status, json }: Answer): string | undefined {
+/**
+ * What the platform has against the message; `undefined` when it took it. A 2xx that is too long to
+ * be read counts as taken: no refusal is that long, and a message that is sent again would arrive twice.
+ */
+function refusalIn(config: HttpChannelConfig, { status, json, isCut }: Answer): string | undefined {
+  const { ok, problem } = config;
   const isSuccess = status >= 200 && status <= 299;
-  if (isSuccess && (ok === undefined || isYes(valueAt(json, ok)))) return undefined;
+  if (isSuccess && (isCut || ok === undefined || isYes(valueAt(json, ok)))) return undefined;
   const said = problem === undefined ? undefined : valueAt(json, problem);
   const words = typeof said === "string" && said !== "" ? `: ${said.slice(0, MAX_PROBLEM_CHARS)}` : "";
   if (status >= 300 && status < 400) return `it answered ${status}; redirects are not followed, correct its url`;

@@ -7,16 +7,18 @@ import { type HttpChannelConfig, httpSender } from "../../../../../src/hosts/emb
 const SECRET = "token-of-the-platform";
 const asked: string[] = [];
 let platform: Server;
+let answer: { readonly status: number; readonly body: string };
 
 beforeAll(async () => {
   platform = createServer((req, res) => {
     asked.push(req.url ?? "");
-    res.end();
+    res.writeHead(answer.status).end(answer.body);
   }).listen(0, "127.0.0.1");
   await once(platform, "listening");
 });
 beforeEach(() => {
   asked.length = 0;
+  answer = { status: 200, body: "" };
 });
 afterAll(() => platform.close());
 
@@ -60,4 +62,13 @@ it("what no header can hold is refused for good, and the error shows nothing of 
     expect(JSON.stringify([String(refused), (refused as Error).cause ?? ""])).not.toContain(SECRET);
   }
   expect(asked).toEqual([]);
+});
+
+it("a message counts as taken when the platform repeats a long text in its answer, and when the answer is too long", async () => {
+  for (const chars of [100_000, 2_000_000]) {
+    answer = { status: 200, body: JSON.stringify({ message: { text: "x".repeat(chars) }, ok: true }) };
+    expect(await send("a", { ok: "ok" })).toBe("taken");
+  }
+  answer = { status: 200, body: JSON.stringify({ message: { text: "x".repeat(100_000) }, ok: false }) };
+  expect(await send("a", { ok: "ok" })).toMatchObject({ name: "HostError", retryable: false });
 });
