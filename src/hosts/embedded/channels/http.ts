@@ -58,7 +58,7 @@ export function httpSender(config: HttpChannelConfig): PartSender {
     const { status } = answer;
     const retryable = isRetryableStatus(status);
     const retryAfterMs = retryable ? retryAfterOf(config, answer) : undefined;
-    throw new HostError(`The channel ${channel} did not take the message: ${hide(problem, config)}.`, {
+    throw new HostError(`The channel ${channel} did not take the message: ${problem}.`, {
       retryable,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
@@ -171,7 +171,7 @@ function parse(text: string): unknown {
 }
 
 /**
- * What the platform has against the message; `undefined` when it took it. A 2xx that is too long to
+ * What the platform has against the message, without secrets; `undefined` when it took it. A 2xx that is too long to
  * be read counts as taken: no refusal is that long, and a message that is sent again would arrive twice.
  */
 function refusalIn(config: HttpChannelConfig, { status, json, isCut }: Answer): string | undefined {
@@ -179,7 +179,8 @@ function refusalIn(config: HttpChannelConfig, { status, json, isCut }: Answer): 
   const isSuccess = status >= 200 && status <= 299;
   if (isSuccess && (isCut || ok === undefined || isYes(valueAt(json, ok)))) return undefined;
   const said = problem === undefined ? undefined : valueAt(json, problem);
-  const words = typeof said === "string" && said !== "" ? `: ${said.slice(0, MAX_PROBLEM_CHARS)}` : "";
+  // Hidden before it is cut: the beginning of a secret would not be recognized.
+  const words = typeof said === "string" && said !== "" ? `: ${hide(said, config).slice(0, MAX_PROBLEM_CHARS)}` : "";
   if (status >= 300 && status < 400) return `it answered ${status}; redirects are not followed, correct its url`;
   return isSuccess ? `it answered ${status} and says that it did not${words}` : `it answered ${status}${words}`;
 }

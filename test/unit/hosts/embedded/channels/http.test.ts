@@ -72,3 +72,13 @@ it("a message counts as taken when the platform repeats a long text in its answe
   answer = { status: 200, body: JSON.stringify({ message: { text: "x".repeat(100_000) }, ok: false }) };
   expect(await send("a", { ok: "ok" })).toMatchObject({ name: "HostError", retryable: false });
 });
+
+it("no part of a secret is in the reason, wherever the platform repeats it", async () => {
+  for (let before = 300 - SECRET.length; before <= 300; before++) {
+    const beginning = "-".repeat(before);
+    answer = { status: 400, body: JSON.stringify({ error: `${beginning}${SECRET} is unknown` }) };
+    const refused = (await send("a", { problem: "error" })) as Error;
+    const reason = `${beginning}*** is unknown`.slice(0, 300);
+    expect(refused.message).toBe(`The channel own did not take the message: it answered 400: ${reason}.`);
+  }
+});
