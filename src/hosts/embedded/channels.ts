@@ -18,6 +18,7 @@ import type { StateStore } from "./state/state-store.ts";
 import { messageId } from "../../http/sign-message.ts";
 import { emailSender } from "./channels/email.ts";
 import { httpSender, namesRecipient } from "./channels/http.ts";
+import { messageSize } from "./channels/message-size.ts";
 import type { PartSender } from "./channels/message-part.ts";
 import { Outbox } from "./channels/outbox.ts";
 import { splitText } from "./channels/split-text.ts";
@@ -116,7 +117,8 @@ export class EmbeddedChannels implements HostChannels {
   /** In order; what was sent of a message is not sent again. The last part has the key of the message itself. */
   async #sendParts(own: OwnChannelConfig, message: ChannelMessage, signal: AbortSignal | undefined): Promise<void> {
     const send = this.#senderOf(own);
-    const texts = splitText(message.text, own.maxChars);
+    const sizeOf = own.kind === "http" ? (text: string) => messageSize(text, own) : undefined;
+    const texts = splitText(message.text, own.maxChars, sizeOf);
     for (const [at, text] of texts.entries()) {
       const { idempotencyKey: key } = message;
       const isLast = at === texts.length - 1;

@@ -113,6 +113,17 @@ export function describeChannel(under: ChannelUnderTest): void {
       expect(platform.taken.every((part) => part.startsWith("Paragraph"))).toBe(true);
     });
 
+    it("sends no part that its platform refuses for its length, whatever the text", async () => {
+      // More bytes than characters; longer with its escapes; longer with its marks, here of a list and a quotation.
+      const texts = ["語", "& <語>", "- a\n語", "> a\n語", '"\n語'].map((start) => [start, "\n語"]);
+      for (const [start = "", next = ""] of [...texts, ["", "語"], ["", "& <語> "]]) {
+        const text = start + next.repeat(under.limit / next.length);
+        platform.taken.length = 0;
+        await channels.send(message({ text, idempotencyKey: `run-${start}${next}:reply` }));
+        expect(platform.taken.join("").split("語")).toHaveLength(text.split("語").length);
+      }
+    });
+
     it("asks again later when the platform is busy, as late as it asks", async () => {
       platform.mood = "is busy";
       const error = await failure(channels.send(message()));

@@ -13,6 +13,8 @@ interface KnownPlatform {
   readonly path: string;
   readonly written?: object;
   readonly textOf: (body: Json, req: IncomingMessage) => unknown;
+  /** False for a text, or a body, that the platform refuses for its length; otherwise `facts.limit` says it. */
+  readonly fits?: (text: string, body: string) => boolean;
   readonly answers: HttpPlatformOptions["answers"];
   readonly facts: Pick<ChannelUnderTest, "limit" | "retryAfterMs" | "problem" | "shown">;
 }
@@ -27,6 +29,9 @@ const MRKDWN = {
   hostile: "&lt;b&gt;no&lt;/b&gt; &lt;!channel&gt; @everyone &amp;amp; {{secret}}",
 };
 
+/** Telegram counts what is left when it has read the markup. */
+const shown = (html: string): string => html.replaceAll(/<[^>]+>/gu, "").replaceAll(/&\w+;/gu, "&");
+
 const busy = (body: object | string = "", headers = { "retry-after": "7" }) => ({ status: 429, headers, body });
 const FAILS = { status: 503, body: "upstream connect error" };
 
@@ -40,6 +45,7 @@ const PLATFORMS: readonly KnownPlatform[] = [
       expect(body).not.toHaveProperty("message_thread_id");
       return body["text"];
     },
+    fits: (text) => shown(text).length <= 4_096,
     answers: {
       takes: { status: 200, body: { ok: true, result: { message_id: 1 } } },
       "is busy": {
@@ -110,6 +116,7 @@ const PLATFORMS: readonly KnownPlatform[] = [
       const [card] = body["attachments"] as { content: { body: { text: string }[] } }[];
       return card!.content.body[0]!.text;
     },
+    fits: (_, body) => Buffer.byteLength(body) <= 28_000 && body.length * 2 <= 28_000,
     answers: { takes: { status: 202 }, "is busy": busy(), fails: FAILS, refuses: { status: 400, body: "Bad card" } },
     facts: { limit: 10_000, retryAfterMs: 7_000, problem: "it answered 400", shown: MARKDOWN },
   },
@@ -121,13 +128,14 @@ const PLATFORMS: readonly KnownPlatform[] = [
       expect(body).toMatchObject({ topic: "recipient", markdown: true });
       return body["message"];
     },
+    fits: (text, body) => Buffer.byteLength(text) < 4_096 && Buffer.byteLength(body) <= 8_192,
     answers: {
       takes: { status: 200, body: { id: "x", event: "message" } },
       "is busy": { status: 429, body: { code: 42_901, http: 429, error: "limit reached: too many requests" } },
       fails: FAILS,
       refuses: { status: 403, body: { code: 40_301, http: 403, error: "forbidden" } },
     },
-    facts: { limit: 3_500, retryAfterMs: undefined, problem: "403: forbidden", shown: MARKDOWN },
+    facts: { limit: 4_000, retryAfterMs: undefined, problem: "403: forbidden", shown: MARKDOWN },
   },
   {
     preset: "pushover",
@@ -178,7 +186,7 @@ const PLATFORMS: readonly KnownPlatform[] = [
 
 /** Each preset against its platform. */
 export const HTTP_CHANNELS: readonly ChannelUnderTest[] = PLATFORMS.map(
-  ({ preset, path, written, textOf, answers, facts }) => ({
+  ({ preset, path, written, textOf, fits, answers, facts }) => ({
     name: preset,
     ...facts,
     secrets: [SECRET, "secret-part"],
@@ -187,7 +195,9 @@ export const HTTP_CHANNELS: readonly ChannelUnderTest[] = PLATFORMS.map(
         answers,
         textOf: ({ req, body }) => {
           expect([req.method, req.headers["content-type"]]).toEqual(["POST", "application/json"]);
-          return String(textOf(JSON.parse(body) as Json, req));
+          const text = String(textOf(JSON.parse(body) as Json, req));
+          expect(fits === undefined ? text.length <= facts.limit : fits(text, body)).toBe(true);
+          return text;
         },
       });
       return { platform, written: { preset, url: `${platform.url}${path}`, secret: SECRET, ...written } };

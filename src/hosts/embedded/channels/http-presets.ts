@@ -4,6 +4,12 @@
 export const TEXT_FORMATS = ["markdown", "html", "mrkdwn", "plain"] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
 
+/**
+ * What of a formatted text counts against the limit: its UTF-16 units, those that are left without the markup, or the
+ * bytes of UTF-8 that it has in a JSON body.
+ */
+type TextMeasure = "chars" | "shown" | "bytes";
+
 /** A channel as data; every text is a template (see `channels/http.ts`). */
 export interface HttpChannelData {
   readonly url: string;
@@ -16,8 +22,10 @@ export interface HttpChannelData {
   /** The body as text, where it is no JSON. */
   readonly body?: string | undefined;
   readonly format: TextFormat;
-  /** A longer text is sent in parts. */
+  /** A text that is longer once it is formatted is sent in parts. */
   readonly maxChars: number;
+  /** What `maxChars` counts; `chars` when absent. */
+  readonly measure?: TextMeasure | undefined;
   /** Path of what says in a JSON answer that the message was taken; a 2xx alone is enough without it. */
   readonly ok?: string | undefined;
   /** Path of the problem in a JSON answer. */
@@ -33,7 +41,7 @@ export interface HttpChannelPreset extends Partial<Omit<HttpChannelData, "json">
   readonly needs: readonly ("url" | "secret" | "to")[];
 }
 
-/** Its markup has been tried by the platforms' documentation; the limits are theirs, in characters. */
+/** Its markup has been tried by the platforms' documentation; the limits are theirs, by the measure of each. */
 export const HTTP_CHANNEL_PRESETS: Readonly<Record<string, HttpChannelPreset>> = {
   /** https://core.telegram.org/bots/api#sendmessage; `secret` is the token of the bot, `to` a chat. */
   telegram: {
@@ -48,6 +56,7 @@ export const HTTP_CHANNEL_PRESETS: Readonly<Record<string, HttpChannelPreset>> =
     },
     format: "html",
     maxChars: 4_096,
+    measure: "shown",
     ok: "ok",
     problem: "description",
     retryAfter: "parameters.retry_after",
@@ -74,7 +83,10 @@ export const HTTP_CHANNEL_PRESETS: Readonly<Record<string, HttpChannelPreset>> =
     problem: "message",
     retryAfter: "retry_after",
   },
-  /** A workflow of Teams that takes a card: https://learn.microsoft.com/power-automate/teams/ */
+  /**
+   * A workflow of Teams that takes a card: https://learn.microsoft.com/power-automate/teams/. The limit is about 28 KB
+   * for the whole request. Teams may count it in UTF-16, where a byte of ours can become two.
+   */
   teams: {
     needs: ["url"],
     json: {
@@ -92,14 +104,19 @@ export const HTTP_CHANNEL_PRESETS: Readonly<Record<string, HttpChannelPreset>> =
       ],
     },
     maxChars: 10_000,
+    measure: "bytes",
   },
-  /** https://docs.ntfy.sh/publish/#publish-as-json; `to` is the topic, `secret` an access token where one is needed. */
+  /**
+   * https://docs.ntfy.sh/publish/#publish-as-json; `to` is the topic, `secret` an access token where one is needed. A
+   * message of 4,096 bytes is already an attachment, which a server may refuse; a body of more than 8,192 is refused.
+   */
   ntfy: {
     needs: [],
     url: "https://ntfy.sh",
     headers: { authorization: "Bearer {{secret}}" },
     json: { topic: "{{to}}", message: "{{text}}", markdown: true },
-    maxChars: 3_500,
+    maxChars: 4_000,
+    measure: "bytes",
     problem: "error",
   },
   /** https://pushover.net/api; `secret` is the application's token, `to` the key of a user or group. */

@@ -5,19 +5,38 @@ const EARLIEST = 0.4;
 const FENCE = /^ {0,3}(```|~~~)[^\n]*$/gmu;
 
 /**
- * Cuts a markdown text into parts of at most `maxChars` UTF-16 units, in order, at paragraphs where it can. A fenced
- * block of code that is cut is closed in one part and opened again in the next; no character is cut in half.
+ * Cuts a markdown text into parts, in order, at paragraphs where it can. Neither the UTF-16 units of a part nor what
+ * `sizeOf` says of it are more than `max`, except for a single character that is larger by itself. A fenced block of
+ * code that is cut is closed in one part and opened again in the next; no character is cut in half. The same text has
+ * the same parts each time.
  */
-export function splitText(text: string, maxChars: number): readonly string[] {
+export function splitText(text: string, max: number, sizeOf = (part: string) => part.length): readonly string[] {
+  return cutInParts(text, max).flatMap((part) => partsThatFit(part, max, sizeOf));
+}
+
+/** What the platform gets can be larger than its source. Such a part is cut again, until each of its parts fits. */
+function partsThatFit(part: string, max: number, sizeOf: (part: string) => number): readonly string[] {
+  const size = sizeOf(part);
+  const isOneCharacter = part.length <= 2 && Array.from(part).length <= 1;
+  if (size <= max || isOneCharacter) return [part];
+  const room = Math.max(1, Math.floor(part.length * Math.min(max / size, MOST_KEPT)));
+  return cutInParts(part, room).flatMap((smaller) => partsThatFit(smaller, max, sizeOf));
+}
+
+/** Of what does not fit, the largest share to try next: where one place makes it large, small cuts would take many tries. */
+const MOST_KEPT = 0.75;
+
+function cutInParts(text: string, maxChars: number): readonly string[] {
   const parts: string[] = [];
+  const isFenced = maxChars >= MIN_FENCED;
   let rest = text;
   while (rest.length > maxChars) {
     // Room to close a block of code.
-    const room = maxChars - FENCE_ROOM;
+    const room = isFenced ? maxChars - FENCE_ROOM : maxChars;
     const at = cutAt(rest, room);
     const part = rest.slice(0, at).trimEnd();
-    const fence = openFence(part);
-    parts.push(fence === undefined ? part : `${part}\n\`\`\``);
+    const fence = isFenced ? openFence(part) : undefined;
+    if (part !== "") parts.push(fence === undefined ? part : `${part}\n\`\`\``);
     rest = rest.slice(at).replace(/^\s*\n|^\s+(?=\S)/u, "");
     if (fence !== undefined) rest = `${fence}\n${rest}`;
   }
@@ -26,6 +45,8 @@ export function splitText(text: string, maxChars: number): readonly string[] {
 }
 
 const FENCE_ROOM = 4;
+/** In a smaller part, the line that opens a block again could be longer than what was cut off. */
+const MIN_FENCED = 120;
 /** A longer line that opens a block is not repeated. */
 const MAX_FENCE = 40;
 
@@ -35,7 +56,10 @@ function cutAt(text: string, room: number): number {
     const last = [...head.matchAll(cut)].findLast(({ index }) => index >= EARLIEST * room);
     if (last !== undefined) return last.index;
   }
-  return head.isWellFormed() ? room : room - 1;
+  // Of two units that are one character, both or none.
+  const isOneCharacter = (text.codePointAt(room - 1) ?? 0) > 0xff_ff;
+  if (!isOneCharacter) return room;
+  return room === 1 ? 2 : room - 1;
 }
 
 /** The line that opens the block of code that is still open at the end. */

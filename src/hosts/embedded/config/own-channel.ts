@@ -60,7 +60,10 @@ export const OwnChannelSchema = Type.Object(
       }),
     ),
     maxChars: Type.Optional(
-      whole(MAX_CHARS, "Characters of one message; a longer text is sent in parts, cut at paragraphs where it can be."),
+      whole(
+        MAX_CHARS,
+        "Characters of one message as it is sent, bytes for `teams` and `ntfy`; a longer text is sent in parts, cut at paragraphs where it can be.",
+      ),
     ),
     ok: Type.Optional(
       text({ description: "Path in the JSON answer that is true when the message was taken. Absent: any 2xx." }),

@@ -28,12 +28,33 @@ describe("a long text", () => {
     expect(parts[1]).toMatch(/^```ts\nline/u);
   });
 
+  it("is cut further where it is larger as it is sent, at the same places each time", () => {
+    const sizeOf = (part: string): number => Buffer.byteLength(part);
+    const parts = splitText("語".repeat(3_600), 4_000, sizeOf);
+    expect(parts.join("")).toBe("語".repeat(3_600));
+    expect(parts.length).toBeLessThanOrEqual(4);
+    expect(parts.every((part) => sizeOf(part) <= 4_000)).toBe(true);
+    expect(splitText("語".repeat(3_600), 4_000, sizeOf)).toEqual(parts);
+  });
+
+  it("is cut into characters when not even two fit, and a block of code with a long first line comes to an end", () => {
+    expect(splitText("a😀b", 200, () => Infinity)).toEqual(["a", "😀", "b"]);
+    const code = `\`\`\`${"x".repeat(37)}\n${"code".repeat(100)}\n\`\`\``;
+    for (const factor of [1.5, 4, 30, 300]) {
+      const sizeOf = (part: string): number => part.length * factor;
+      const parts = splitText(code, 200, sizeOf);
+      expect(parts.every((part) => part.length === 1 || sizeOf(part) <= 200)).toBe(true);
+    }
+  });
+
   it("keeps every word in order, and cuts no character in half, whatever it is", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 3_000 }), fc.integer({ min: 200, max: 400 }), (raw, limit) => {
-        const text = raw.replaceAll(/```|~~~/gu, "");
-        const parts = splitText(text, limit);
-        expect(parts.every((part) => part.length <= limit && part.isWellFormed() === text.isWellFormed())).toBe(true);
+      fc.property(fc.string({ unit: "binary", maxLength: 100 }), fc.integer({ min: 200, max: 400 }), (raw, limit) => {
+        const text = raw.repeat(50).replaceAll(/```|~~~/gu, "");
+        const sizeOf = (part: string): number => Buffer.byteLength(JSON.stringify(part));
+        const parts = splitText(text, limit, sizeOf);
+        expect(parts.every((part) => part.length <= limit && sizeOf(part) <= limit)).toBe(true);
+        expect(parts.every((part) => part.isWellFormed() === text.isWellFormed())).toBe(true);
         expect(parts.join("").replaceAll(/\s/gu, "")).toBe(text.replaceAll(/\s/gu, ""));
       }),
     );
