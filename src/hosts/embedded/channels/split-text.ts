@@ -3,6 +3,8 @@ const CUTS = [/\n{2,}/gu, /\n/gu, /(?<=[.!?])\s+/gu, /\s+/gu] as const;
 /** A cut before that part of the room would make many short messages. */
 const EARLIEST = 0.4;
 const FENCE = /^ {0,3}(```|~~~)[^\n]*$/gmu;
+/** The end of a block of code at the beginning of a text. */
+const CLOSED = /^ {0,3}(?:`{3,}|~{3,})[ \t]*(?:\n+|$)/u;
 
 /**
  * Cuts a markdown text into parts, in order, at paragraphs where it can. Neither the UTF-16 units of a part nor what
@@ -38,7 +40,8 @@ function cutInParts(text: string, maxChars: number): readonly string[] {
     const fence = isFenced ? openFence(part) : undefined;
     if (part !== "") parts.push(fence === undefined ? part : `${part}\n\`\`\``);
     rest = rest.slice(at).replace(/^\s*\n|^\s+(?=\S)/u, "");
-    if (fence !== undefined) rest = `${fence}\n${rest}`;
+    // A platform refuses a part that is nothing but an empty block.
+    if (fence !== undefined) rest = CLOSED.test(rest) ? rest.replace(CLOSED, "") : `${fence}\n${rest}`;
   }
   if (rest.trim() !== "" || parts.length === 0) parts.push(rest);
   return parts;

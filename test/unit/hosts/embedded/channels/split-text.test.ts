@@ -28,6 +28,13 @@ describe("a long text", () => {
     expect(parts[1]).toMatch(/^```ts\nline/u);
   });
 
+  it("opens no block of code again that ends where the text is cut", () => {
+    const block = `\`\`\`ts\n${"x".repeat(190)}\n\`\`\``;
+    expect(splitText(block, 200)).toEqual([block]);
+    expect(splitText(`${block}\n\nAfter.`, 200)).toEqual([block, "After."]);
+    expect(splitText(`${block}    \n`, 200)).toEqual([block]);
+  });
+
   it("is cut further where it is larger as it is sent, at the same places each time", () => {
     const sizeOf = (part: string): number => Buffer.byteLength(part);
     const parts = splitText("語".repeat(3_600), 4_000, sizeOf);
