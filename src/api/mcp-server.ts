@@ -13,7 +13,7 @@ import { readBody } from "../http/read-body.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { sendError } from "./errors.ts";
 import { EVENT_CAPABILITIES, type EventMethods, McpMethodError } from "./mcp-events.ts";
-import { isForClient, type McpScope, type McpTool } from "./mcp-tools.ts";
+import { type McpScope, type McpTool, textForClient } from "./mcp-tools.ts";
 
 const MAX_BODY_BYTES = 524_288;
 const BODY_TIMEOUT_MS = 10_000;
@@ -104,8 +104,9 @@ export class McpEndpoint {
           if (needed === "write") logger.info({ tool: name, input: given }, "an MCP client acted");
           return { content: [{ type: "text" as const, text: behindBoundary(result) }] };
         } catch (error) {
-          if (!isForClient(error)) logger.error({ err: error, tool: name }, "a tool of the MCP server failed");
-          const text = isForClient(error) ? error.message : "The gateway could not do it; its log says why.";
+          const known = textForClient(error);
+          if (known === undefined) logger.error({ err: error, tool: name }, "a tool of the MCP server failed");
+          const text = known ?? "The gateway could not do it; its log says why.";
           return { content: [{ type: "text" as const, text }], isError: true };
         }
       });

@@ -1,8 +1,10 @@
 /** The tools of the MCP server: what a client's agent reads of the gateway, and the little that it may change. */
 import Type, { type Static, type TObject } from "typebox";
+import { OPERATOR_ERRORS } from "../core/errors.ts";
 import { UnknownScopeError, WaitRequestSchema, WaitTrialSchema } from "../index.ts";
 import { DeliveriesApi } from "./deliveries.ts";
 import type { ApiSources } from "./endpoint.ts";
+import { knownFailure } from "./errors.ts";
 import { ApiQueryError } from "./request.ts";
 import { WaitsApi } from "./waits.ts";
 import { FILTER_NAMES, noteSchema, readFilter } from "./selection.ts";
@@ -16,7 +18,7 @@ export interface McpTool {
   readonly scope: McpScope;
   /** JSON Schema. */
   readonly input: object;
-  /** Rejects with an {@link ApiQueryError} or an {@link UnknownScopeError}, whose message is for the client. */
+  /** Rejects with an error that {@link textForClient} has words for, or with a defect. */
   readonly call: (input: never) => Promise<object>;
 }
 
@@ -186,9 +188,11 @@ export class ToolProblem extends Error {
   override readonly name = "ToolProblem";
 }
 
-/** Tells whether an error's message is for the client. */
-export function isForClient(error: unknown): error is Error {
-  return error instanceof ApiQueryError || error instanceof UnknownScopeError || error instanceof ToolProblem;
+/** What the client is told about an error, as a caller of the API would be; `undefined`: it is a defect. */
+export function textForClient(error: unknown): string | undefined {
+  if (error instanceof UnknownScopeError || error instanceof ToolProblem) return error.message;
+  const failure = knownFailure(error);
+  return failure && (failure.message ?? OPERATOR_ERRORS[failure.code].message);
 }
 
 interface ToolParts<Input extends TObject> {

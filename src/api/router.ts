@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hasUnreadBody } from "../http/read-body.ts";
 import { sendAnswer } from "../http/send-answer.ts";
-import { StoreError } from "../storage/delivery-store.ts";
 import { allowedMethods, findEndpoint } from "./endpoint.ts";
 import type { ApiEndpoint, ApiEndpoints, ApiMethod, ApiReply, BytesAnswer } from "./endpoint.ts";
-import { sendError } from "./errors.ts";
+import { knownFailure, sendError } from "./errors.ts";
 import { readApiPath } from "./endpoint.ts";
-import { ApiQueryError, UNKNOWN_CURSOR } from "./request.ts";
 
 export interface ApiRouterOptions {
   /** The beginning of every path of the API, without a slash at its end. */
@@ -77,13 +75,7 @@ function sendBytes(req: IncomingMessage, res: ServerResponse, { bytes, fileName 
 }
 
 function answerFailure(res: ServerResponse, error: unknown): void {
-  if (error instanceof ApiQueryError) {
-    sendError(res, "INVALID_QUERY", { message: error.message });
-  } else if (error instanceof StoreError && error.code === "INVALID") {
-    sendError(res, "INVALID_QUERY", { message: UNKNOWN_CURSOR });
-  } else if (error instanceof StoreError && (error.code === "UNAVAILABLE" || error.code === "CLOSED")) {
-    sendError(res, "STORE_UNAVAILABLE", { headers: { "retry-after": 1 } });
-  } else {
-    throw error;
-  }
+  const failure = knownFailure(error);
+  if (failure === undefined) throw error;
+  sendError(res, failure.code, failure);
 }

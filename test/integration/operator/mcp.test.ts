@@ -215,6 +215,10 @@ describe("an MCP client", () => {
     const wrong = await use(client, "list_deliveries", { limit: 1_000 });
     expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining("limit") as string });
     expect((await use(client, "list_deliveries", { since: "yesterday" })).text).toContain("since must be a time");
+    for (const name of ["list_deliveries", "backtest"]) {
+      const text = "cursor is not one that this list gave out.";
+      expect(await use(client, name, { cursor: "abc" })).toMatchObject({ isError: true, text });
+    }
   });
 });
 
