@@ -1,6 +1,7 @@
 /** `reveille waits`: sessions that wait for events. */
 import { readFile } from "node:fs/promises";
 import ms, { type StringValue } from "ms";
+import { showValue } from "../../config/show-value.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import type { TriedWait, WaitRequest, WaitView } from "../../index.ts";
 import { AnswerError, CliError } from "../errors.ts";
@@ -101,9 +102,10 @@ function matchOf({ hook, sender, event, when, value, minLevel }: AddWaitOptions)
 function requestOf(options: AddWaitOptions): object {
   const { within, agent, session, note, times, instead } = options;
   if (within === undefined) throw new CliError("--within says how long it waits at most: 2h, 30m, 7d.");
-  const withinMs = ms(within as StringValue);
+  // The library throws for an empty text, and gives `undefined` for one that is too long or no time.
+  const withinMs = within === "" ? NaN : ms(within as StringValue);
   if (!(withinMs >= 1_000))
-    throw new CliError(`--within is a time such as 2h, 30m or 7d, and not ${JSON.stringify(within)}.`);
+    throw new CliError(`--within is a time such as 2h, 30m or 7d, and not ${showValue(within)}.`);
   const withinSeconds = Math.round(withinMs / 1_000);
   return { ...matchOf(options), withinSeconds, agentId: agent, sessionKey: session, note, times, instead };
 }
@@ -115,11 +117,14 @@ function correlationOf(value: string): NonNullable<WaitRequest["correlation"]> {
 }
 
 async function requestIn(file: string): Promise<object> {
+  let written: unknown;
   try {
-    return JSON.parse(await readFile(file, "utf8")) as object;
+    written = JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
     throw new CliError(`${file} cannot be read as JSON: ${reasonOf(error)}`);
   }
+  if (typeof written === "object" && written !== null && !Array.isArray(written)) return written;
+  throw new CliError(`${file} must hold one object, such as { "hook": "deploys", "withinSeconds": 7200 }.`);
 }
 
 async function known<Result>(id: string, io: CliIo, ask: () => Promise<Result>): Promise<Result> {

@@ -89,8 +89,20 @@ it.each([
   [["--hook", "deploys", "--within", "soon"], 'and not "soon"'],
   [["--hook", "deploys", "--within", "1h", "--value", "7"], "deployment.id=7"],
   [["--hook", "none", "--within", "1h"], 'there is no mapping "none"'],
+  [["--hook", "deploys", "--within", ""], '--within is a time such as 2h, 30m or 7d, and not "".'],
+  [["--hook", "deploys", "--within", "1".repeat(101)], "--within is a time such as 2h"],
   [["--file", "/nowhere.json"], "cannot be read as JSON"],
 ])("says what is wrong with %j", async (args, problem) => {
   const refused = await waits("add", ...args);
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(problem)]);
+});
+
+it.each(["null", "7", "[]"])("refuses a file that holds %s and no object", async (text) => {
+  const file = join(dirname(terminal.configFile), "none.json");
+  writeFileSync(file, text);
+  for (const command of ["add", "backtest"]) {
+    const refused = await waits(command, "--file", file);
+    const problem = `${file} must hold one object, such as { "hook": "deploys", "withinSeconds": 7200 }.\n`;
+    expect([refused.code, refused.err]).toEqual([1, problem]);
+  }
 });
