@@ -119,8 +119,9 @@ async function addNew(
 ): Promise<Omit<Added, "preset" | "url" | "configFile">> {
   const { name } = preset;
   const { file, url, kept } = place;
-  const secretPath = join(dirname(place.configFile), secretFile(name));
-  const isMissing = preset.secret !== undefined && options.secretEnv === undefined && !existsSync(secretPath);
+  const { configFile } = place;
+  const secretPlace = { path: join(dirname(configFile), secretFile(name)), configFile };
+  const isMissing = preset.secret !== undefined && options.secretEnv === undefined && !existsSync(secretPlace.path);
   // A secret that the sender makes is known only after its steps.
   const isGuided = isMissing && preset.secret.madeBy === "sender" && connection === undefined;
   if (isGuided && options.json !== true) io.out(`At ${preset.title}:\n${stepsOf(preset, url)}\n`);
@@ -132,8 +133,8 @@ async function addNew(
       : undefined;
   const secret =
     made?.secret === undefined
-      ? await makeSecret(preset, { ...options, secretPath, piped }, io)
-      : storedSecret(name, secretPath, made.secret);
+      ? await makeSecret(preset, { ...options, place: secretPlace, piped }, io)
+      : storedSecret(name, secretPlace, made.secret);
   file.addTo(["hooks", "presets"], name);
   file.set(["hooks", name], { ...secret?.written, ...settings });
   secret?.store();

@@ -1,5 +1,5 @@
 /** The configuration file as commands edit it: comments, order and layout stay. */
-import { chmodSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, lutimesSync, rmSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { JsonArrayNode, JsonObjectNode, JsonParser, type JsonValueNode } from "@croct/json5-parser";
 import { ConfigError } from "../config/errors.ts";
@@ -8,6 +8,7 @@ import { readText } from "../hosts/embedded/config/read.ts";
 import { CliError } from "./errors.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { loadConfiguration } from "./load-configuration.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /** `hooks.mappings[0].name`, in parts. */
 export type ConfigPath = readonly (string | number)[];
@@ -17,20 +18,21 @@ type Value = Parameters<JsonObjectNode["set"]>[1];
 /** The file of the embedded gateway, read once and written as a whole. */
 export class ConfigFile {
   readonly #file: string;
+  /** The text that was read. */
+  readonly #before: string;
   #root: JsonObjectNode;
-  readonly #mode: number;
 
-  private constructor(file: string, root: JsonObjectNode) {
+  private constructor(file: string, before: string) {
     this.#file = file;
-    this.#root = root;
-    this.#mode = statSync(file).mode & 0o777;
+    this.#before = before;
+    this.#root = JsonParser.parse(before, JsonObjectNode);
   }
 
   /** Throws a {@link ConfigError} or a {@link CliError} for a file that is not there or is no object. */
   static read(file: string): ConfigFile {
     const text = readText(file);
     try {
-      return new ConfigFile(file, JsonParser.parse(text, JsonObjectNode));
+      return new ConfigFile(file, text);
     } catch (error) {
       throw new CliError(`${file} is not JSON5: ${reasonOf(error)}`);
     }
@@ -92,27 +94,36 @@ export class ConfigFile {
   }
 
   /**
-   * Checks the edited file as a start would, and puts it in the place of the old one. Rejects with a
-   * {@link ConfigError} and leaves the old one where the new one is not valid.
+   * Checks the edited file as a start would, and puts it in the place of the old one. Rejects and leaves the old one:
+   * with a {@link ConfigError} where the new one is not valid, with a {@link CliError} where another program has
+   * changed the old one since it was read.
    */
   async save(io: CliIo): Promise<void> {
-    // Beside the file, since paths in it are relative to its folder.
+    const after = this.#root.toString();
+    // Beside the file as it is named, since paths in it are relative to that folder, also where a link is there.
     const draft = `${this.#file}.${process.pid}.tmp`;
     rmSync(draft, { force: true });
-    writeFileSync(draft, this.#root.toString(), { flag: "wx", mode: 0o600 });
+    writeFileSync(draft, after, { flag: "wx", mode: 0o600 });
     try {
       await loadConfiguration(
         { config: draft },
         { gateway: io.gateway, logger: warningsOnly(await io.createLogger()) },
       );
-      chmodSync(draft, this.#mode);
-      renameSync(draft, this.#file);
+      replaceFile(this.#file, { before: this.#before, after });
+      this.#touchLink();
     } catch (error) {
-      rmSync(draft, { force: true });
       if (!(error instanceof ConfigError)) throw error;
       const issues = error.issues.map(({ path, message }) => ({ path: path.replace(draft, this.#file), message }));
       throw new ConfigError(issues);
+    } finally {
+      rmSync(draft, { force: true });
     }
+  }
+
+  /** A gateway watches the folder that it was told, and would not see that a file elsewhere was replaced. */
+  #touchLink(): void {
+    const now = new Date();
+    if (lstatSync(this.#file).isSymbolicLink()) lutimesSync(this.#file, now, now);
   }
 }
 

@@ -1,9 +1,10 @@
 /** The webhooks that `reveille add` has registered, kept beside the configuration until `reveille remove`. */
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
 import { CliError } from "../errors.ts";
+import { writeNew } from "../replace-file.ts";
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 
@@ -29,23 +30,26 @@ const MAX_BYTES = 1_048_576;
 const FileSchema = Type.Object({ registrations: Type.Array(KeptSchema, { maxItems: MAX_KEPT }) });
 
 export class Registrations {
+  readonly #configFile: string;
   readonly #file: string;
-  #kept: readonly KeptRegistration[];
+  #kept: readonly KeptRegistration[] = [];
 
-  private constructor(file: string, kept: readonly KeptRegistration[]) {
-    this.#file = file;
-    this.#kept = kept;
+  private constructor(configFile: string) {
+    this.#configFile = configFile;
+    this.#file = join(dirname(configFile), "registrations.json");
   }
 
   /** Throws a {@link CliError} for a file that another program has changed. */
   static beside(configFile: string): Registrations {
-    const file = join(dirname(configFile), "registrations.json");
-    if (!existsSync(file)) return new Registrations(file, []);
+    const registrations = new Registrations(configFile);
+    const file = registrations.#file;
+    if (!existsSync(file)) return registrations;
     const content = statSync(file).size > MAX_BYTES ? undefined : parse(readFileSync(file, "utf8"));
     if (!isKept(content)) {
       throw new CliError(`${file} cannot be read as the list of registered webhooks. Repair it, or move it away.`);
     }
-    return new Registrations(file, content.registrations);
+    registrations.#kept = content.registrations;
+    return registrations;
   }
 
   of(sender: string): readonly KeptRegistration[] {
@@ -68,7 +72,9 @@ export class Registrations {
 
   #save(kept: readonly KeptRegistration[]): void {
     const draft = `${this.#file}.${process.pid}.tmp`;
-    writeFileSync(draft, `${JSON.stringify({ registrations: kept }, undefined, 2)}\n`, { mode: 0o600 });
+    const { uid, gid } = statSync(this.#configFile);
+    rmSync(draft, { force: true });
+    writeNew(draft, `${JSON.stringify({ registrations: kept }, undefined, 2)}\n`, { mode: 0o600, uid, gid });
     renameSync(draft, this.#file);
     this.#kept = kept;
   }

@@ -1,10 +1,11 @@
 /** The secret of a sender that is being added: made, given, or there already. */
 import { randomBytes } from "node:crypto";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import type { Preset } from "../../presets/preset.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
 import { secretFile } from "../presets-command.ts";
+import { writeNew } from "../replace-file.ts";
 
 export interface SenderSecret {
   /** What the configuration has. */
@@ -23,8 +24,14 @@ export interface GivenSecret {
   readonly secretEnv?: string;
   /** What was piped into the command. */
   readonly piped: Uint8Array | undefined;
-  /** Absolute. */
-  readonly secretPath: string;
+  readonly place: SecretPlace;
+}
+
+/** Where a secret is kept; both are absolute. */
+export interface SecretPlace {
+  readonly path: string;
+  /** The secret has its owner: the gateway reads both, and root may run the command. */
+  readonly configFile: string;
 }
 
 /** 40 digits: more than anyone can guess, and as many as the strictest sender takes. */
@@ -35,19 +42,19 @@ const WHSEC_BYTES = 32;
 /** `undefined` for a sender without one. Rejects with a {@link CliError} when the sender makes it and it is not given. */
 export async function makeSecret(
   preset: Preset,
-  { secretEnv, secretPath, piped }: GivenSecret,
+  { secretEnv, place, piped }: GivenSecret,
   io: CliIo,
 ): Promise<SenderSecret | undefined> {
   const { secret, name } = preset;
   if (secret === undefined) return undefined;
   if (secretEnv !== undefined) return { written: { secret: { env: secretEnv } }, store() {}, discard() {} };
   // One that an earlier try has left, or that the owner has put there.
-  if (existsSync(secretPath)) {
-    return { written: { secret: { file: secretFile(name) } }, path: secretPath, store() {}, discard() {} };
+  if (existsSync(place.path)) {
+    return { written: { secret: { file: secretFile(name) } }, path: place.path, store() {}, discard() {} };
   }
   const given = await givenSecret(preset, piped, io);
   const value = given ?? madeSecret(preset);
-  return { ...storedSecret(name, secretPath, value), ...(given === undefined && { shown: value }) };
+  return { ...storedSecret(name, place, value), ...(given === undefined && { shown: value }) };
 }
 
 function madeSecret(preset: Preset): string {
@@ -58,11 +65,14 @@ function madeSecret(preset: Preset): string {
 }
 
 /** A secret that is known, in a file of its own. */
-export function storedSecret(name: string, path: string, value: string): SenderSecret {
+export function storedSecret(name: string, { path, configFile }: SecretPlace, value: string): SenderSecret {
   return {
     written: { secret: { file: secretFile(name) } },
     path,
-    store: () => writeFileSync(path, `${value}\n`, { flag: "wx", mode: 0o600 }),
+    store: () => {
+      const { uid, gid } = statSync(configFile);
+      writeNew(path, `${value}\n`, { mode: 0o600, uid, gid });
+    },
     discard: () => rmSync(path, { force: true }),
   };
 }

@@ -1,4 +1,5 @@
 /** Subscriptions that end: made here, renewed by the gateway. */
+import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { accessToken, readCredentials } from "../../hosts/embedded/subscriptions/access-token.ts";
 import { type SubscriptionRecord, SubscriptionRecords } from "../../hosts/embedded/subscriptions/records.ts";
@@ -7,6 +8,7 @@ import { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 import type { SubscriptionKind } from "../../hosts/embedded/subscriptions/subscription.ts";
 import type { ConfigFile } from "../config-file.ts";
 import { CliError, isForOwner } from "../errors.ts";
+import { giveFromRoot, makeFolder } from "../replace-file.ts";
 import type { Registered } from "./registrar.ts";
 
 export interface SubscriptionOptions {
@@ -64,14 +66,14 @@ export async function makeSubscription(
   subscribing: Subscribing,
 ): Promise<Registered> {
   const { kind, base, tokenUrl, credentials, resource, events } = connection;
-  const { sender, url, stateDir, secret = "" } = subscribing;
+  const { sender, url, stateDir, configFile, secret = "" } = subscribing;
   const source = kind.hasSecret ? secretSource(subscribing) : null;
   const records = new SubscriptionRecords(stateDir);
   const before = records.all().find((each) => each.sender === sender && each.resource === resource);
   const token = await accessToken(kind, { credentials, tokenUrl });
   const api = new SenderApi(kind, { base, token, secrets: [secret] });
   const begun = await kind.begin(api, { url, resource, events, secret: () => secret });
-  records.save({
+  const record = {
     sender,
     preset: kind.preset,
     api: base,
@@ -83,7 +85,12 @@ export async function makeSubscription(
     events: [...events],
     begunAt: Date.now(),
     ...begun,
-  });
+  };
+  // The gateway reads and renews it, so it is for the owner of the configuration also when root adds the sender.
+  const owner = statSync(configFile);
+  makeFolder(dirname(records.fileOf(record)), owner);
+  records.save(record);
+  giveFromRoot([records.fileOf(record)], owner);
   if (before !== undefined && before.id !== begun.id) await kind.end(api, before).catch(() => {});
   const name = `a subscription of ${resource} until ${minute(begun.expiresAt)}, which the gateway renews before that`;
   return { id: begun.id, name, isNew: before === undefined, events };

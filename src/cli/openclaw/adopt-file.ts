@@ -1,23 +1,9 @@
 /** OpenClaw's configuration file: where it is, what it says, and how it is replaced. */
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, constants, copyFileSync, existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { CliError } from "../errors.ts";
+import { replaceFile } from "../replace-file.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -53,29 +39,13 @@ export function readConfigText(file: string): string {
 }
 
 /**
- * Copies the file beside itself, then puts the new text in its place by a rename, with owner and mode as
- * they were. Returns the copy's path. Throws a {@link CliError}, and writes nothing, when the file does not
- * hold `before` any more.
+ * Copies the file beside itself, then puts the new text in its place. Returns the copy's path. Throws a
+ * {@link CliError}, and writes nothing, when the file does not hold `before` any more.
  */
 export function replaceConfigFile(file: string, { before, after }: { before: string; after: string }): string {
-  const target = realpathSync(file);
-  const { mode, uid, gid } = statSync(target);
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.reveille`);
-  rmSync(temporary, { force: true });
-  try {
-    writeWhole(temporary, after);
-    chmodSync(temporary, mode & 0o777);
-    // As another user, root say, one would take the file away from the gateway.
-    if (uid !== process.getuid?.() || gid !== process.getgid?.()) chownSync(temporary, uid, gid);
-    if (readConfigText(target) !== before) {
-      throw new CliError(`${file} was changed meanwhile; nothing was written. Run the command again.`);
-    }
-    const backup = copyBeside(file, target);
-    renameSync(temporary, target);
-    return backup;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  let backup = "";
+  replaceFile(file, { before, after, keepCopy: (target) => (backup = copyBeside(file, target)) });
+  return backup;
 }
 
 /** An earlier copy is never replaced: the new one gets a number. */
@@ -91,16 +61,6 @@ function copyBeside(file: string, target: string): string {
     }
   }
   throw new CliError(`There are ${MAX_BACKUPS} copies ${file}.${BACKUP} already; remove some.`);
-}
-
-function writeWhole(file: string, text: string): void {
-  const descriptor = openSync(file, "wx", 0o600);
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 function fromHome(path: string, home: string): string {

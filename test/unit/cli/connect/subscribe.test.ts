@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CREDENTIALS, FakeCloud } from "../../hosts/embedded/subscriptions/fake-subscriptions.ts";
@@ -92,6 +92,13 @@ describe("reveille add of a sender whose subscriptions end", () => {
     expect(removed).toMatchObject({ code: 0, err: "" });
     expect(removed.out).toContain("The subscription of me/mailFolders('Inbox')/messages has ended.");
     expect([cloud.watches.size, readdirSync(beside("state/subscriptions"))]).toEqual([0, []]);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("as root leaves its record to the owner of the configuration", async () => {
+    const nobody = 65_534;
+    chownSync(terminal.configFile, nobody, nobody);
+    expect(await add("google-calendar", "--resource", "ada@example.com")).toMatchObject({ code: 0 });
+    for (const path of [beside("state"), dirname(recordFile()), recordFile()]) expect(statSync(path).uid).toBe(nobody);
   });
 
   it("takes the place of the one before when it is given again, and says what it could not end", async () => {

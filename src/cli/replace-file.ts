@@ -1,0 +1,92 @@
+/** Writes configuration files and what is beside them, so that the gateway's user can read them whoever runs the command. */
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { CliError } from "./errors.ts";
+
+export interface Replacement {
+  /** The text that was read and edited. */
+  readonly before: string;
+  readonly after: string;
+  /** Called with the path behind all links, when the new text is written and about to take its place. */
+  readonly keepCopy?: (target: string) => void;
+}
+
+/**
+ * Puts a new text in the place of a file by a rename, behind a link too, with owner and mode as they were. Throws a
+ * {@link CliError}, and writes nothing, when the file does not hold `before` any more.
+ */
+export function replaceFile(file: string, { before, after, keepCopy }: Replacement): void {
+  const target = realpathSync(file);
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.reveille`);
+  rmSync(temporary, { force: true });
+  writeNew(temporary, after, statSync(target));
+  try {
+    if (readFileSync(target, "utf8") !== before) {
+      throw new CliError(`${file} was changed meanwhile; nothing was written. Run the command again.`);
+    }
+    keepCopy?.(target);
+    renameSync(temporary, target);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+type Owner = Pick<Stats, "uid" | "gid">;
+
+/** Writes a file that was not there, for this owner. Throws, and leaves no file behind, when that cannot be done. */
+export function writeNew(file: string, text: string, { mode, ...owner }: Owner & Pick<Stats, "mode">): void {
+  const descriptor = openSync(file, "wx", 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    give(descriptor, owner);
+    fchmodSync(descriptor, mode & 0o777);
+    fsyncSync(descriptor);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** By the descriptor: the owner of the folder can put a link to another file at the path meanwhile. */
+function give(descriptor: number, { uid, gid }: Owner): void {
+  const made = fstatSync(descriptor);
+  if (made.uid === uid && made.gid === gid) return;
+  try {
+    fchownSync(descriptor, uid, gid);
+  } catch (error) {
+    throw new CliError("The configuration belongs to another user or group; run the command as its owner or as root.", {
+      cause: error,
+    });
+  }
+}
+
+/** What root makes for another user, each path with the owner that it is to have; nothing for any other user. */
+export function giveFromRoot(paths: readonly string[], { uid, gid }: Owner): void {
+  if (process.getuid?.() !== 0) return;
+  for (const path of paths) lchownSync(path, uid, gid);
+}
+
+/** Makes a folder and those above it, for the owner alone. */
+export function makeFolder(folder: string, owner: Owner): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) giveFromRoot([made], owner);
+}
