@@ -1,7 +1,8 @@
 /** `reveille config`: reads and edits the configuration file. */
 import JSON5 from "json5";
+import { KEYS_AT_NEXT_START } from "../hosts/embedded/config/reload.ts";
 import { GatewaySchema } from "../hosts/embedded/config/schema.ts";
-import { ConfigFile, parsePath } from "./config-file.ts";
+import { ConfigFile, parsePath, showPath } from "./config-file.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import type { CliIo } from "./io.ts";
@@ -22,7 +23,7 @@ export function getConfig(path: string, { json = false, ...options }: ConfigOpti
 
 /** Writes a value, when the file is valid with it. What is no JSON5 is a text. */
 export async function setConfig(path: string, text: string, options: ConfigOptions, io: CliIo): Promise<void> {
-  await change(options, io, (file) => {
+  await change(path, options, io, (file) => {
     file.set(parsePath(path), valueOf(text));
     return `${path} is set.`;
   });
@@ -30,7 +31,7 @@ export async function setConfig(path: string, text: string, options: ConfigOptio
 
 /** Removes a value, when the file is valid without it. */
 export async function unsetConfig(path: string, options: ConfigOptions, io: CliIo): Promise<void> {
-  await change(options, io, (file) => {
+  await change(path, options, io, (file) => {
     if (!file.delete(parsePath(path))) throw new CliError(`The file has no ${path}.`);
     return `${path} is removed.`;
   });
@@ -49,6 +50,7 @@ export function fileSchema(): object {
 }
 
 async function change(
+  path: string,
   { json = false, ...options }: ConfigOptions,
   io: CliIo,
   edit: (file: ConfigFile) => string,
@@ -60,8 +62,16 @@ async function change(
   io.out(
     json
       ? `${JSON.stringify({ file: configFile, changed: true })}\n`
-      : `${done} A gateway that runs takes it at once.\n`,
+      : `${done} ${whenTaken(showPath(parsePath(path)))}\n`,
   );
+}
+
+/** When a gateway that runs takes what was written at a path, which may hold keys that wait for the next start. */
+function whenTaken(path: string): string {
+  const waiting = KEYS_AT_NEXT_START.filter((key) => key === path || key.startsWith(`${path}.`));
+  if (waiting.length === 0) return "A gateway that runs takes it at once.";
+  if (waiting.some((key) => key === path)) return "It takes effect at the next start.";
+  return `A gateway that runs takes it at once, except ${waiting.join(" and ")}, which take effect at the next start.`;
 }
 
 function valueOf(text: string): unknown {

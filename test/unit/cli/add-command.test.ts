@@ -132,6 +132,21 @@ describe("reveille config", () => {
     expect(await refused("config", "get", "gateway")).toContain("is not JSON5");
   });
 
+  it("says which keys a gateway that runs takes at once, and which at the next start", async () => {
+    expect(await printed("config", "set", "gateway.port", "19000")).toBe(
+      "gateway.port is set. It takes effect at the next start.\n",
+    );
+    expect(await printed("config", "unset", 'gateway["bind"]')).toBe(
+      'gateway["bind"] is removed. It takes effect at the next start.\n',
+    );
+    expect(await printed("config", "set", "gateway", await printed("config", "get", "gateway"))).toBe(
+      "gateway is set. A gateway that runs takes it at once, except gateway.port and gateway.bind, which take effect at the next start.\n",
+    );
+    expect(await printed("config", "set", "gateway.shutdownSeconds", "9")).toBe(
+      "gateway.shutdownSeconds is set. A gateway that runs takes it at once.\n",
+    );
+  });
+
   it("prints the schema by which editors complete the file", async () => {
     const schema = JSON.parse(await printed("config", "schema")) as {
       properties: { gateway: object; hooks: { properties: Record<string, object> } };

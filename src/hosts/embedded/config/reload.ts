@@ -187,11 +187,18 @@ interface ReloadPlan {
   readonly restartNeeded: readonly string[];
 }
 
+/** What takes effect at the next start, by its key. */
+const AT_NEXT_START = {
+  "gateway.port": ({ gateway }: GatewayConfig) => gateway.port,
+  "gateway.bind": ({ gateway }: GatewayConfig) => gateway.host,
+} as const;
+
+/** Keys that take effect at the next start; all others do at once. */
+export const KEYS_AT_NEXT_START = Object.keys(AT_NEXT_START) as readonly (keyof typeof AT_NEXT_START)[];
+
 /** Compares the configuration active with the next one. */
 function planReload(current: GatewayConfig, next: GatewayConfig): ReloadPlan {
-  const restartNeeded: string[] = [];
-  if (next.gateway.port !== current.gateway.port) restartNeeded.push("gateway.port");
-  if (next.gateway.host !== current.gateway.host) restartNeeded.push("gateway.bind");
+  const restartNeeded = KEYS_AT_NEXT_START.filter((key) => AT_NEXT_START[key](next) !== AT_NEXT_START[key](current));
   const { port, host, loopbackOnly } = current.gateway;
   return {
     config: { ...next, gateway: { ...next.gateway, port, host, loopbackOnly } },
