@@ -59,7 +59,14 @@ const MARKS = { html: HTML, mrkdwn: MRKDWN, plain: PLAIN } as const satisfies Re
 /** The text as the format has it; markdown stays as it is. */
 export function formatMarkdown(markdown: string, format: TextFormat): string {
   if (format === "markdown") return markdown;
-  return blocks(lexer(markdown), MARKS[format]).trimEnd();
+  const marks = MARKS[format];
+  try {
+    return blocks(lexer(markdown), marks).trimEnd();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // Nested too deeply to be parsed: it arrives as it was written.
+    return marks.text(markdown).trimEnd();
+  }
 }
 
 function blocks(tokens: readonly Token[], marks: Marks): string {

@@ -38,7 +38,7 @@ function cutInParts(text: string, maxChars: number): readonly string[] {
     const at = cutAt(rest, room);
     const part = rest.slice(0, at).trimEnd();
     const fence = isFenced ? openFence(part) : undefined;
-    if (part !== "") parts.push(fence === undefined ? part : `${part}\n\`\`\``);
+    if (part !== "") parts.push(fence === undefined ? part : `${part}\n${fence.trimStart().slice(0, 3)}`);
     rest = rest.slice(at).replace(/^\s*\n|^\s+(?=\S)/u, "");
     // A platform refuses a part that is nothing but an empty block.
     if (fence !== undefined) rest = CLOSED.test(rest) ? rest.replace(CLOSED, "") : `${fence}\n${rest}`;

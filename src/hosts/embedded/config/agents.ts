@@ -165,8 +165,8 @@ function modelProblem(ref: string, providers: AgentsPlace["providers"]): string 
 function readHeartbeatMs(every: number | string, findings: Findings): number {
   // A bare number in a string would be milliseconds to the library; the schema demands a unit there.
   const everyMs = Math.round(typeof every === "number" ? every * 1_000 : ms(every as StringValue));
-  if (everyMs > maxHeartbeatMs) {
-    findings.refuse("agents.defaults.heartbeat.every", `${showValue(every)} is more than 7 days`);
+  if (!(everyMs <= maxHeartbeatMs)) {
+    findings.refuse("agents.defaults.heartbeat.every", `${showValue(every)} is more than 7 days, or no duration`);
   }
   return everyMs;
 }

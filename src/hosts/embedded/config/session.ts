@@ -27,7 +27,8 @@ export function readSession(written: GatewayFile["session"], findings: Findings)
 /** The schema bounds numbers; what a string comes to is known only here. */
 function readRetentionMs(written: number | string, findings: Findings): number {
   const retentionMs = Math.round(typeof written === "number" ? written * 1_000 : ms(written as StringValue));
-  if (retentionMs < minRetentionMs || retentionMs > maxRetentionMs) {
+  // Not a number is neither.
+  if (!(retentionMs >= minRetentionMs && retentionMs <= maxRetentionMs)) {
     findings.refuse("session.isolatedRetention", `${showValue(written)} is not between 1 and 3650 days`);
   }
   return retentionMs;
