@@ -20,6 +20,8 @@ class Pauses {
   readonly #context: PausesContext;
   /** As many as mappings were ever paused and not resumed; the store has a bound. */
   readonly #paused = new Map<Scope, Pause>();
+  /** Those that the store does not have yet: that it lacks them does not mean that another gateway has resumed them. */
+  readonly #unwritten = new Set<Scope>();
   /** Writes to the store, in the order of the changes. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
@@ -36,7 +38,7 @@ class Pauses {
     return this.#inOrder(async () => {
       const stored = new Map((await this.#context.store.pauses()).map((pause) => [pause.scope, pause]));
       const paused = [...stored.keys()].filter((scope) => !this.#paused.has(scope));
-      const resumed = [...this.#paused.keys()].filter((scope) => !stored.has(scope));
+      const resumed = [...this.#paused.keys()].filter((scope) => !stored.has(scope) && !this.#unwritten.has(scope));
       for (const scope of paused) this.#paused.set(scope, stored.get(scope)!);
       for (const scope of resumed) this.#paused.delete(scope);
       return { paused, resumed };
@@ -68,7 +70,9 @@ class Pauses {
   pauseAtOnce(pause: Pause): Promise<unknown> {
     const { store, abandon } = this.#context;
     this.#paused.set(pause.scope, pause);
-    return this.#inOrder(() => retrying(() => store.pause(pause), STORE_RETRY, abandon));
+    this.#unwritten.add(pause.scope);
+    const write = (): Promise<unknown> => retrying(() => store.pause(pause), STORE_RETRY, abandon);
+    return this.#inOrder(() => write().then(() => this.#unwritten.delete(pause.scope)));
   }
 
   /**
@@ -80,6 +84,7 @@ class Pauses {
       await this.#context.store.resume(scope);
       if (!this.#paused.has(scope)) return false;
       ending();
+      this.#unwritten.delete(scope);
       return this.#paused.delete(scope);
     });
   }

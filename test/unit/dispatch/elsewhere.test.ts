@@ -109,3 +109,42 @@ describe("a gateway that does not carry out the runs", () => {
     await bench.close();
   });
 });
+
+it.each(["is being read", "is yet to be read"])(
+  "the pause of a budget that is used up holds while what is paused elsewhere %s",
+  async (when) => {
+    const runner = new ScriptedRunner();
+    runner.onRun = async () => ENDED;
+    const bench = await DispatchBench.open({ agents: () => runner });
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const store = new Proxy(bench.store, {
+      get: (target, name) => {
+        if (name !== "pauses") return Reflect.get(target, name, target).bind?.(target);
+        return async () => {
+          const pauses = await target.pauses();
+          asked.resolve();
+          await answer.promise;
+          return pauses;
+        };
+      },
+    });
+    await bench.startWith({ agents: () => runner, store });
+    const { dispatcher } = bench;
+    bench.rules.set("mail", { budgets: [{ scope: "mail", measure: "runs", perHour: 1, perDay: undefined }] });
+    const looks = [dispatcher.refresh()];
+    await asked.promise;
+    if (when === "is yet to be read") looks.push(dispatcher.refresh());
+    dispatcher.enqueue([1, 2, 3].map(() => openRun({ mappingId: "mail" })));
+    await expect.poll(() => dispatcher.pausedScopes(), PATIENT).toMatchObject([{ scope: "mail" }]);
+    answer.resolve();
+    await Promise.all(looks);
+    expect(dispatcher.pausedScopes()).toMatchObject([{ scope: "mail" }]);
+    await expect.poll(() => bench.store.pauses(), PATIENT).toMatchObject([{ scope: "mail" }]);
+    await dispatcher.refresh();
+    expect(runner.begun).toHaveLength(1);
+    await bench.store.resume("mail");
+    await dispatcher.refresh();
+    await expect.poll(() => runner.begun.length, PATIENT).toBe(2);
+    await bench.close();
+  },
+);
