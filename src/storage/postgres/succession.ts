@@ -30,6 +30,8 @@ export class Succession implements SharedStore {
   /** True: it had the lead before its first call. */
   readonly #ledFirst: boolean;
   #isAsking = false;
+  /** The latest time that it asked for the lead, the answer was an error. */
+  #hasFailed = false;
 
   constructor(database: PostgresDatabase) {
     const { writer } = database;
@@ -122,8 +124,13 @@ export class Succession implements SharedStore {
     if (this.#isAsking) return;
     this.#isAsking = true;
     try {
-      if (await this.#database.read(isLeadHeld)) return;
-      if (!(await this.#writer.lead())) return;
+      // A lock that was taken stays when its transaction fails: it may be this gateway itself that has it, without
+      // leading, and no other one could lead then.
+      if (!this.#hasFailed && (await this.#database.read(isLeadHeld))) return;
+      this.#hasFailed = true;
+      const isTaken = await this.#writer.lead();
+      this.#hasFailed = false;
+      if (!isTaken) return;
       clearInterval(this.#timer);
       this.#leading.resolve();
     } catch {

@@ -1,6 +1,6 @@
 /** Two stores on one database: one leads, the other accepts beside it. */
 import pino from "pino";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
 import type { ChangedRun } from "../../../src/storage/shared-store.ts";
 import { agentSpec, newClaim, newCoalesce, newDelivery } from "../../conformance/store/new-delivery.ts";
@@ -147,6 +147,22 @@ describe("a gateway beside another one on a database", () => {
     const own = await second.accept(newDelivery());
     expect(own).not.toHaveProperty("isLeft");
     expect(others.map(({ runId }) => runId)).toEqual(late.kind === "accepted" ? late.runIds : []);
+  });
+
+  it("leads after all when what it wrote at first to do so failed", async () => {
+    onTestFinished(async () => void (await runSql(database.url, "DROP FUNCTION IF EXISTS fail CASCADE")));
+    const held = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 0";
+    await runSql(
+      database.url,
+      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'No space left on device' USING ERRCODE = 'disk_full'; END $$`,
+      "CREATE TRIGGER fails BEFORE INSERT ON reveille.owner EXECUTE FUNCTION fail()",
+    );
+    await first.close();
+    await expect.poll(() => runSql(database.url, held)).toHaveLength(1);
+    expect(second.shared.leads).toBe(false);
+    await runSql(database.url, "DROP FUNCTION fail CASCADE");
+    await expect.poll(() => second.shared.leads).toBe(true);
   });
 
   it("accepts again by itself when its connection was lost, and leads nothing by that", async () => {
