@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
 import { newDelivery, RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
 import { accept, openRuns } from "../../conformance/store/store-actions.ts";
@@ -67,6 +67,20 @@ describe("the connection that writes", () => {
     const { deliveryId, runId } = await accept(store, { name: "committed" });
     expect(await store.get(deliveryId)).toMatchObject({ name: "committed" });
     expect((await openRuns(store)).map((run) => run.runId)).toEqual([runId]);
+  });
+
+  it("is given up with the first statement that has no answer for ten seconds, and calls are refused from then on", async () => {
+    await accept(store);
+    proxy.hold();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const calls = Promise.allSettled([store.accept(newDelivery())]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);
+    expect(await calls).toMatchObject([{ status: "rejected", reason: unavailable }]);
+    proxy.letGo();
+    await isBack();
   });
 
   it("refuses a call whose transaction ended before its commit", async () => {

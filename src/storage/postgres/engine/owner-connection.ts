@@ -167,7 +167,8 @@ export class OwnerConnection {
         ON CONFLICT (writer) DO UPDATE SET number = excluded.number, at = excluded.at`);
       await work(this.#session);
     } catch (error) {
-      await this.#session.script("ROLLBACK").catch(() => {});
+      // Where nothing answers, it would wait as long again: the server ends the transaction with the connection.
+      if (!this.isLost(error)) await this.#session.script("ROLLBACK").catch(() => {});
       throw error;
     }
     this.#committing = number;
