@@ -10,6 +10,8 @@ import { runSql } from "../../fixtures/postgres/run-sql.ts";
 
 const logger = pino({ level: "silent" });
 const unavailable = { name: "StoreError", code: "UNAVAILABLE" };
+const END_WRITERS =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reveille owner' AND datname = current_database()";
 
 describe("the connection that writes", () => {
   let database: TestDatabase;
@@ -91,10 +93,7 @@ describe("the connection that writes", () => {
   });
 
   it("ends with its lock when the server ends it, and takes the lock again", async () => {
-    await runSql(
-      database.url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reveille owner' AND datname = current_database()",
-    );
+    await runSql(database.url, END_WRITERS);
     await isBack();
   });
 
@@ -122,6 +121,36 @@ describe("the connection that writes", () => {
     await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);
     expect(await openRuns(successor)).toMatchObject([{ runId, state: "running" }]);
     await successor.close();
+  });
+
+  /** Another gateway takes over after a commit whose answer is lost; `found` shows that it was committed. */
+  async function replaceAtCommit(found: string): Promise<PostgresDeliveryStore> {
+    await expect.poll(() => runSql(database.url, found)).toHaveLength(1);
+    await runSql(database.url, END_WRITERS);
+    const successor = await PostgresDeliveryStore.open({ url: database.url, logger });
+    onTestFinished(() => successor.close());
+    proxy.thaw();
+    return successor;
+  }
+
+  it("gives the right answer for a commit also when another gateway has taken over before it could ask", async () => {
+    const frozen = proxy.freezeAfter("COMMIT");
+    const call = accept(store, { name: "committed" });
+    await frozen;
+    const successor = await replaceAtCommit("SELECT FROM reveille.deliveries");
+    const { runId } = await call;
+    expect((await openRuns(successor)).map((run) => run.runId)).toEqual([runId]);
+    await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);
+  });
+
+  it("begins no run by a commit that it hears of when another gateway has taken over", async () => {
+    const { runId } = await accept(store);
+    const frozen = proxy.freezeAfter("COMMIT");
+    const begun = store.beginAttempt(runId, { number: 1, startedAt: RECEIVED_AT });
+    begun.catch(() => {});
+    await frozen;
+    await replaceAtCommit("SELECT FROM reveille.attempts");
+    await expect(begun).rejects.toMatchObject(unavailable);
   });
 
   it("begins no run when the answer took so long that another gateway may have it", async () => {

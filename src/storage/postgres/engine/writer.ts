@@ -42,6 +42,7 @@ export class Writer {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #closing = new AbortController();
   #leads: boolean;
+  #isReplaced = false;
   #connection: OwnerConnection | undefined;
   #refusal = new StoreError("UNAVAILABLE", "The connection to PostgreSQL is lost; it is being made again.");
   #working: Promise<void> | undefined;
@@ -68,6 +69,11 @@ export class Writer {
   /** Resolves when another gateway has the lock, and keeps it: nothing is written here any more. */
   get replaced(): Promise<Error> {
     return this.#replaced.promise;
+  }
+
+  /** True once another gateway has the lock; that a write was committed before may become known only then. */
+  get isReplaced(): boolean {
+    return this.#isReplaced;
   }
 
   /** True once the connection that writes has held the lock: it is given no other without. */
@@ -205,30 +211,40 @@ export class Writer {
     const doubt = committing === undefined ? undefined : { transaction: committing, groups };
     if (doubt === undefined) for (const group of groups) group.reject(this.#refusal);
     for (const group of this.#queue.splice(0)) group.reject(this.#refusal);
-    this.#reconnecting = this.#reconnect(doubt).catch((failure: unknown) => {
+    this.#reconnecting = this.#reconnect(doubt).catch(() => {
       for (const group of groups) group.reject(this.#refusal);
-      if (!this.#closing.signal.aborted) this.#giveUp(failure);
     });
   }
 
+  /** Rejects when it is closed meanwhile. */
   async #reconnect(doubt: Doubt | undefined): Promise<void> {
     for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(MAX_RETRY_MS, delayMs * 2)) {
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal: this.#closing.signal });
       try {
-        const connection = await OwnerConnection.open({ ...this.#options, isBack: this.#leads, isReopened: true });
+        const way = this.#isReplaced ? { isBeside: true } : { isBack: this.#leads };
+        const connection = await OwnerConnection.open({ ...this.#options, ...way, isReopened: true });
         await settleDoubt(connection, doubt, this.#refusal);
+        if (this.#isReplaced) {
+          connection.destroy();
+          return;
+        }
         this.#connection = connection;
         this.#watch(connection);
         this.#options.logger.info({}, "the connection to PostgreSQL is back");
         return;
       } catch (error) {
-        if (error instanceof ReplacedError) throw error;
-        this.#options.logger.debug({ err: error }, "PostgreSQL cannot be reached yet");
+        if (error instanceof ReplacedError && !this.#closing.signal.aborted) {
+          // First, so that nothing begins here by what the commit turns out to be. It is asked for without the lock: what
+          // its callers have stored, the other gateway carries out.
+          this.#giveUp(error);
+          if (doubt === undefined) return;
+        } else this.#options.logger.debug({ err: error }, "PostgreSQL cannot be reached yet");
       }
     }
   }
 
   #giveUp(error: unknown): void {
+    this.#isReplaced = true;
     this.#refusal = new StoreError("UNAVAILABLE", asStoreError(error).message, { cause: error });
     this.#options.logger.error({ err: error }, "this gateway writes nothing any more: start it again");
     this.#replaced.resolve(this.#refusal);
