@@ -7,6 +7,7 @@ import { AgentQueue } from "./queue/agent-queue.ts";
 import type { DispatchContext, Runner, TakenRun, Withdrawal } from "./context.ts";
 import { DueRuns, Expiries, TrackedRun } from "./queue/timers.ts";
 import { RunGate } from "./queue/admission.ts";
+import { persist } from "./run/retry.ts";
 import { reportSettled } from "./run-log.ts";
 import { WakesAtOnce } from "./run/wake-at-once.ts";
 import { WakeRunner } from "./run/wake-runner.ts";
@@ -170,13 +171,25 @@ export class Dispatcher {
     for (const runId of runIds) {
       const tracked = this.#runs.get(runId);
       if (tracked?.withdrawn) continue;
-      if (tracked) this.#withdraw(tracked);
+      const isActive = tracked !== undefined && !this.#withdraw(tracked);
       // A run that is not known here is held; the one that takes its place is reported with its own kind.
       const known = tracked?.run ?? this.#agents.removeQueued(runId);
+      if (!isActive && (tracked?.run.begun ?? known === undefined)) this.endTurns(runId);
       const event = { runId, kind: tracked?.run.kind ?? "agent", state, reason } as const;
       void reportSettled(this.#options, event, { mappingId: known?.mappingId ?? null });
     }
     this.#agents.fill();
+  }
+
+  /** Ends turns of a settled run that is not active here: one that the gateway before has handed out goes on elsewhere. */
+  endTurns(runId: string): void {
+    const { store, logger } = this.#options;
+    const turns = this.elsewhere.isHere ? store.shared?.turns : undefined;
+    if (turns === undefined) return;
+    const abandon = this.#abandon.signal;
+    persist({ abandon }, () => turns.forget(runId)).catch((error: unknown) => {
+      if (!abandon.aborted) logger.error({ err: error, runId }, "a turn at another gateway could not be ended");
+    });
   }
 
   /** The paused scopes: by an operator, or because a budget is used up. */
@@ -265,12 +278,14 @@ export class Dispatcher {
     return tracked.list?.remove(tracked) ?? this.#agents.remove(tracked);
   }
 
-  #withdraw(tracked: TrackedRun): void {
+  /** False for an active run, which is forgotten when it has ended. */
+  #withdraw(tracked: TrackedRun): boolean {
     tracked.withdrawn = true;
     tracked.stop?.abort();
     this.#expiries.remove(tracked);
-    // An active run is forgotten when it has ended.
-    if (this.#takeOut(tracked)) this.#forget(tracked);
+    const waited = this.#takeOut(tracked);
+    if (waited) this.#forget(tracked);
+    return waited;
   }
 
   #review(scope: Scope): void {

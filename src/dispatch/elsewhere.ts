@@ -40,6 +40,7 @@ interface Runs {
   enqueue(runs: readonly OpenRun[]): void;
   postpone(runId: string, dueAt: number): void;
   withdraw(withdrawal: Withdrawal): void;
+  endTurns(runId: string): void;
 }
 
 /** Takes up what other gateways have accepted, moved or ended. What is known here already goes on as it is. */
@@ -52,5 +53,7 @@ export function reconcile(dispatcher: Runs, changed: readonly ChangedRun[]): voi
     else if ((state === "canceled" || state === "skipped") && isKnown) {
       dispatcher.withdraw({ runIds: [runId], state, reason: reason ?? "" });
     }
+    // Canceled before its turn was known here.
+    else if (state === "canceled" && run.begun) dispatcher.endTurns(runId);
   }
 }

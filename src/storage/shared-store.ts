@@ -145,6 +145,8 @@ export interface SharedTurns {
   find(turn: HandedTurn): Promise<{ readonly place: number; readonly outcome: string | null } | undefined>;
   /** The gateway that has the turn is to end it. */
   end(turn: HandedTurn): Promise<void>;
+  /** Takes the turns of a settled run away from the gateways that have them; to be called when none waits for one. */
+  forget(runId: string): Promise<void>;
   /** Leaves the outcome of a turn that this gateway has carried out; it is lost when the turn is no longer its own. */
   leave(turn: HandedTurn, outcome: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { HandedTo, HandedTurn, SharedTurns, TakenTurn, TurnOffer, TurnPlace, TurnsSeen } from "../shared-store.ts";
 import type { RowOf, RowShape } from "../sqlite/engine/row-query.ts";
+import { QUEUED } from "../sqlite/codes.ts";
 import { parseRunId, runId, type RunKey } from "../sqlite/public-id.ts";
 import type { PostgresDatabase } from "./engine/database.ts";
 import { notFound } from "./engine/errors.ts";
@@ -69,8 +70,13 @@ const leaveOutcome = command(`
     WHERE run = $1 AND attempt = $2 AND place = $3 AND outcome IS NULL RETURNING run)
   SELECT pg_notify('${CHANNEL}', '${OUTCOME}') FROM ended`);
 
-const forgetTurns = command(`DELETE FROM reveille.turns AS t WHERE NOT EXISTS (
+const IS_OPEN = `EXISTS (SELECT 1 FROM reveille.runs AS r WHERE r.id = t.run AND r.state >= ${QUEUED})`;
+/** The end of an attempt is never recorded when its run was canceled while no gateway waited for the turn. */
+const forgetTurns = command(`DELETE FROM reveille.turns AS t WHERE NOT ${IS_OPEN} OR NOT EXISTS (
   SELECT 1 FROM reveille.attempts AS a WHERE a.run = t.run AND a.number = t.attempt AND a.status = 'running')`);
+const forgetRun = command(`
+  WITH gone AS (DELETE FROM reveille.turns AS t WHERE run = $1 AND NOT ${IS_OPEN} RETURNING place)
+  SELECT pg_notify('${TURNS_CHANNEL}', place::text) FROM gone`);
 
 type Step = (session: Session) => Promise<unknown>;
 
@@ -166,7 +172,12 @@ export class PostgresTurns implements SharedTurns {
     await this.#write((session) => session.run(leaveOutcome, keyOf(turn).run, turn.attempt, place, outcome));
   }
 
-  /** Forgets turns whose attempts are no longer under way. */
+  async forget(id: string): Promise<void> {
+    const { run } = parseRunId(id)!;
+    await this.#write((session) => session.run(forgetRun, run));
+  }
+
+  /** Forgets turns whose attempts are no longer under way, or whose runs are settled: no gateway waits for them yet. */
   async forgetOld(): Promise<void> {
     await this.#write((session) => session.run(forgetTurns));
   }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
 import type { HandedTurn, SharedTurns, TurnOffer } from "../../../src/storage/shared-store.ts";
 import { newDelivery } from "../../conformance/store/new-delivery.ts";
+import { accept, openRuns } from "../../conformance/store/store-actions.ts";
 import { createDatabase, type TestDatabase } from "../../fixtures/postgres/database.ts";
 import { runSql } from "../../fixtures/postgres/run-sql.ts";
 
@@ -73,6 +74,34 @@ it("a turn that is handed over twice keeps its outcome, unless it goes to anothe
   expect(await first.find(turn)).toEqual({ place, outcome: "done" });
   await first.hand(turn, { place: await placeOf(first), request: "now", startedAt: 1_000 });
   expect(await first.find(turn)).toMatchObject({ outcome: null });
+});
+
+it("a turn is taken away once its run is settled, and its gateway hears of it", async () => {
+  let heard = 0;
+  second.onChange(() => heard++);
+  const place = await placeOf(second);
+  await first.hand(turn, { place, request: "now", startedAt: 1_000 });
+  await expect.poll(() => heard, POLL).toBe(1);
+  await first.forget(turn.runId);
+  expect((await second.look(OFFER)).taken).toHaveLength(1);
+  await stores[0]!.settle(turn.runId, { state: "canceled", reason: null });
+  await first.forget(turn.runId);
+  await expect.poll(() => heard, POLL).toBe(2);
+  expect((await second.look(OFFER)).taken).toEqual([]);
+  await second.leave(turn, "late");
+  expect(await first.find(turn)).toBeUndefined();
+});
+
+it("a gateway that begins to lead takes away turns of runs that were canceled before, and no others", async () => {
+  const place = await placeOf(second);
+  const { runId } = await accept(stores[0]!);
+  for (const each of [turn, { runId, attempt: 1 }]) await first.hand(each, { place, request: "now", startedAt: 1_000 });
+  await stores[1]!.settle(turn.runId, { state: "canceled", reason: null });
+  expect((await second.look(OFFER)).taken).toHaveLength(2);
+  await stores[0]!.close();
+  await stores[1]!.shared.leading;
+  expect((await openRuns(stores[1]!)).map((run) => run.runId)).toEqual([runId]);
+  expect((await second.look(OFFER)).taken).toMatchObject([{ runId }]);
 });
 
 it("a place that is given up is gone, and an outcome of a turn there is not taken any more", async () => {

@@ -68,6 +68,53 @@ describe("runs that other gateways accept", () => {
   });
 });
 
+describe("the turn of a run that was canceled", () => {
+  const CANCELED = { state: "canceled", reason: "canceled by the operator" } as const;
+  const begun = (): OpenRun => openRun({ state: "running", begun: true, mappingId: "mail" });
+  let runner: ScriptedRunner;
+  let bench: DispatchBench;
+  /** Runs whose turns were ended at other gateways. */
+  let ended: string[];
+
+  beforeEach(async () => {
+    runner = new ScriptedRunner();
+    bench = await DispatchBench.open();
+    ended = [];
+    const shared = { turns: { forget: async (runId: string) => void ended.push(runId) } };
+    const store = new Proxy(bench.store, {
+      get: (target, name) => (name === "shared" ? shared : Reflect.get(target, name, target).bind?.(target)),
+    });
+    await bench.startWith({ agents: () => runner, store });
+    await bench.store.pause({ scope: "mail", reason: "a person wants to look", since: 1 });
+    await bench.dispatcher.refresh();
+  });
+  afterEach(async () => {
+    runner.finish();
+    await bench.close();
+  });
+
+  it("ends at another gateway while the run waits here, or was canceled before it was known here", async () => {
+    const [known, unknown] = [begun(), begun()];
+    bench.dispatcher.enqueue([known]);
+    bench.dispatcher.withdraw({ runIds: [known.runId], ...CANCELED });
+    reconcile(bench.dispatcher, [{ ...unknown, ...CANCELED }]);
+    bench.dispatcher.withdraw({ runIds: ["on hold"], ...CANCELED });
+    expect(ended).toEqual([known.runId, unknown.runId, "on hold"]);
+    expect(runner.ids).toEqual([]);
+  });
+
+  it("is left to the run that is active here, and to the gateway that carries out the runs", async () => {
+    const [active, waiting, elsewhere] = [{ ...begun(), mappingId: null }, openRun({ mappingId: "mail" }), begun()];
+    bench.dispatcher.enqueue([active, waiting]);
+    await expect.poll(() => runner.ids, PATIENT).toEqual([active.runId]);
+    bench.dispatcher.withdraw({ runIds: [active.runId, waiting.runId, active.runId], ...CANCELED });
+    expect(runner.stopped).toEqual([active.runId]);
+    bench.dispatcher.elsewhere.isHere = false;
+    bench.dispatcher.withdraw({ runIds: [elsewhere.runId], ...CANCELED });
+    expect(ended).toEqual([]);
+  });
+});
+
 describe("a gateway that does not carry out the runs", () => {
   it("takes no more calls than may wait, and begins none of them", async () => {
     const runner = new ScriptedRunner();

@@ -57,6 +57,10 @@ export class TurnTable {
         if (row) row.ends = true;
         this.changed();
       },
+      forget: async (runId) => {
+        this.forget(runId);
+        this.changed();
+      },
       leave: async (turn, outcome) => {
         const row = this.row(turn);
         if (row?.place === place && row.outcome === null) row.outcome = outcome;
