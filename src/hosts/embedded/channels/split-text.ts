@@ -38,7 +38,7 @@ function cutInParts(text: string, maxChars: number): readonly string[] {
     const at = cutAt(rest, room);
     const part = rest.slice(0, at).trimEnd();
     const fence = isFenced ? openFence(part) : undefined;
-    if (part !== "") parts.push(fence === undefined ? part : `${part}\n${fence.trimStart().slice(0, 3)}`);
+    if (part !== "") parts.push(fence === undefined ? part : `${part}\n${marksOf(fence)}`);
     rest = rest.slice(at).replace(/^\s*\n|^\s+(?=\S)/u, "");
     // A platform refuses a part that is nothing but an empty block.
     if (fence !== undefined) rest = CLOSED.test(rest) ? rest.replace(CLOSED, "") : `${fence}\n${rest}`;
@@ -65,10 +65,15 @@ function cutAt(text: string, room: number): number {
   return room === 1 ? 2 : room - 1;
 }
 
+/** What closes a block of code that the line opens. */
+function marksOf(line: string): string {
+  return line.trimStart().slice(0, 3);
+}
+
 /** The line that opens the block of code that is still open at the end. */
 function openFence(part: string): string | undefined {
   const fences = [...part.matchAll(FENCE)];
   if (fences.length % 2 === 0) return undefined;
   const [line] = fences.at(-1)!;
-  return line.length > MAX_FENCE ? "```" : line;
+  return line.length > MAX_FENCE ? marksOf(line) : line;
 }

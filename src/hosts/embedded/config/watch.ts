@@ -1,7 +1,8 @@
 /** Tells when the configuration file has changed. */
+import { once } from "node:events";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { watch } from "chokidar";
+import { type FSWatcher, watch } from "chokidar";
 
 export interface ConfigWatch {
   close(): Promise<void>;
@@ -31,42 +32,47 @@ export async function watchConfigFile(
   { onError = () => {} }: WatchConfigOptions = {},
 ): Promise<ConfigWatch> {
   const folder = realPath(dirname(file)) ?? dirname(file);
-  const own = new Set([folder, join(folder, basename(file)), join(folder, mountLink)]);
-  /** The file that a link leads to. */
+  const own = watchFiles([join(folder, basename(file)), join(folder, mountLink)]);
+  /** Where the file is a link, the file that it leads to. */
   let target: string | undefined;
-  const watcher = watch(folder, {
-    depth: 0,
-    ignoreInitial: true,
-    followSymlinks: false,
-    ignored: (path) => !own.has(path) && path !== target && (target === undefined || path !== dirname(target)),
-  });
-  const follow = (): void => {
-    const real = realPath(file);
-    const next = real === undefined || dirname(real) === folder ? undefined : real;
-    if (next === target) return;
-    if (target !== undefined) watcher.unwatch(dirname(target));
-    target = next;
-    if (target !== undefined) watcher.add(dirname(target));
-  };
+  let linked: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const schedule = (path: string): void => {
-    if (path === folder || (target !== undefined && path === dirname(target))) return;
+  const schedule = (event: string): void => {
+    // Of the folder itself.
+    if (event.endsWith("Dir")) return;
     follow();
     clearTimeout(timer);
     timer = setTimeout(onChange, DEBOUNCE_MS);
   };
-  watcher.on("all", (_event, path) => {
-    schedule(path);
-  });
-  watcher.on("error", onError);
-  await new Promise<void>((resolve) => watcher.once("ready", resolve));
+  const listen = (watcher: FSWatcher): FSWatcher => watcher.on("all", schedule).on("error", onError);
+  const follow = (): void => {
+    const real = realPath(file);
+    const next = real === undefined || dirname(real) === folder ? undefined : real;
+    if (next === target) return;
+    target = next;
+    void linked?.close();
+    linked = target === undefined ? undefined : listen(watchFiles([target]));
+  };
+  listen(own);
   follow();
+  await Promise.all([own, linked].map((watcher) => watcher && once(watcher, "ready")));
   return {
     async close() {
       clearTimeout(timer);
-      await watcher.close();
+      await Promise.all([own.close(), linked?.close()]);
     },
   };
+}
+
+/** Watches files of one folder. */
+function watchFiles(files: readonly string[]): FSWatcher {
+  const folder = dirname(files[0]!);
+  return watch(folder, {
+    depth: 0,
+    ignoreInitial: true,
+    followSymlinks: false,
+    ignored: (path) => path !== folder && !files.includes(path),
+  });
 }
 
 function realPath(path: string): string | undefined {

@@ -52,6 +52,11 @@ It <b>failed</b> at <s>noon</s> <i>midnight</i>: see <a href="https://ci.example
     expect(text).toContain("It failed at noon midnight: see the log (https://ci.example/7?a=1&b=2).");
   });
 
+  it("is sent as it was written where it is nested too deeply to be read, and is no markup then either", () => {
+    const text = `${"> - ".repeat(20_000)}<b>deep</b>`;
+    expect(formatMarkdown(text, "html")).toMatch(/^(?:&gt; - )+&lt;b&gt;deep&lt;\/b&gt;$/u);
+  });
+
   it.each(["html", "mrkdwn"] as const)("can neither be markup of its own nor name anyone, as %s", (format) => {
     for (const hostile of [
       "<!channel> <@U1> <!here|x>",

@@ -28,6 +28,13 @@ describe("a long text", () => {
     expect(parts[1]).toMatch(/^```ts\nline/u);
   });
 
+  it.each(["~~~ts", `~~~${"x".repeat(60)}`])("closes a block by the marks that opened it: %s", (opening) => {
+    const code = Array.from({ length: 20 }, (_, at) => `line ${at} of the code`).join("\n");
+    const parts = splitText(`${opening}\n${code}\n~~~`, 200);
+    expect(parts.length).toBeGreaterThan(2);
+    for (const part of parts) expect(part.split("\n").filter((line) => line.startsWith("~~~"))).toHaveLength(2);
+  });
+
   it("opens no block of code again that ends where the text is cut", () => {
     const block = `\`\`\`ts\n${"x".repeat(190)}\n\`\`\``;
     expect(splitText(block, 200)).toEqual([block]);

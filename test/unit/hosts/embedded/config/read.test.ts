@@ -188,8 +188,14 @@ describe("readGatewayConfig", () => {
         .heartbeatEveryMs;
     expect([every(90), every("90s"), every("1h"), every(0)]).toEqual([90_000, 90_000, 3_600_000, 0]);
     expect(refusal({ gateway: { auth }, agents: { defaults: { heartbeat: { every: "8d" } } } })).toEqual([
-      'agents.defaults.heartbeat.every: "8d" is more than 7 days',
+      'agents.defaults.heartbeat.every: "8d" is more than 7 days, or no duration',
     ]);
+    const long = `${"1".repeat(120)}ms`;
+    for (const part of [
+      { agents: { defaults: { heartbeat: { every: long } } } },
+      { session: { isolatedRetention: long } },
+    ])
+      expect(refusal({ gateway: { auth }, ...part })).toHaveLength(1);
   });
 
   it("lets the command line win over the file", () => {

@@ -84,6 +84,39 @@ describe("watchConfigFile", () => {
     expect(changes).toBe(0);
   });
 
+  it("sees changes in a folder that is a link, as systemd makes it for a dynamic user", async () => {
+    mkdirSync(join(folder, "private"));
+    symlinkSync("private", join(folder, "link"));
+    file = join(folder, "link", "reveille.json5");
+    writeFileSync(file, "one");
+    await watch();
+    await expectChange(() => writeFileSync(file, "two"));
+    await expectChange(() => {
+      writeFileSync(join(folder, "private", "new"), "three");
+      renameSync(join(folder, "private", "new"), file);
+    });
+  });
+
+  it("sees changes of the file that a link leads to, also once it leads elsewhere", async () => {
+    for (const name of ["a", "b"]) {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, "real.json5"), "one");
+    }
+    symlinkSync("a/real.json5", file);
+    await watch();
+    await expectChange(() => writeFileSync(join(folder, "a", "real.json5"), "two"));
+    await expectChange(() => {
+      symlinkSync("b/real.json5", join(folder, "new"));
+      renameSync(join(folder, "new"), file);
+    });
+    await expectChange(() => writeFileSync(join(folder, "b", "real.json5"), "two and more"));
+    const before = changes;
+    writeFileSync(join(folder, "a", "real.json5"), "three and more");
+    writeFileSync(join(folder, "b", "other.json5"), "x");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(changes).toBe(before);
+  });
+
   it("sees a mounted volume switch to its next version", async () => {
     mkdirSync(join(folder, "..1"));
     writeFileSync(join(folder, "..1", "reveille.json5"), "one");
