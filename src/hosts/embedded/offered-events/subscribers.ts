@@ -1,9 +1,10 @@
 /** Who has subscribed to events of this gateway: in one file of the state folder that only its owner can read. */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
+import { replacePrivateFile } from "../private-file.ts";
 
 const text = (maxLength: number) => Type.String({ maxLength });
 
@@ -73,8 +74,7 @@ export class Subscribers {
 
   #write(): void {
     mkdirSync(join(this.#file, ".."), { recursive: true, mode: 0o700 });
-    writeFileSync(`${this.#file}.new`, JSON.stringify(this.all), { mode: 0o600 });
-    renameSync(`${this.#file}.new`, this.#file);
+    replacePrivateFile(this.#file, JSON.stringify(this.all));
   }
 }
 

@@ -1,11 +1,12 @@
 /** Access tokens by OAuth 2.0, from credentials in a file of the owner. */
-import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
 import { textAt } from "../../../core/payload-text.ts";
 import { SenderApiError } from "../errors.ts";
 import { SenderApi } from "./sender-api.ts";
 import type { SubscriptionKind } from "./subscription.ts";
+import { replacePrivateFile } from "../private-file.ts";
 
 const text = Type.String({ minLength: 1, maxLength: 8_192 });
 
@@ -82,7 +83,5 @@ export async function accessToken(
 
 function keep(file: string, credentials: Credentials): void {
   const known = JSON.parse(readFileSync(file, "utf8")) as object;
-  writeFileSync(`${file}.new`, `${JSON.stringify({ ...known, ...credentials }, undefined, 2)}\n`, { mode: 0o600 });
-  chmodSync(`${file}.new`, 0o600);
-  renameSync(`${file}.new`, file);
+  replacePrivateFile(file, `${JSON.stringify({ ...known, ...credentials }, undefined, 2)}\n`);
 }

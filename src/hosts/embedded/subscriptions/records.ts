@@ -1,9 +1,10 @@
 /** The subscriptions of this gateway, each in a file of the state folder: `reveille add` writes it, the gateway renews it. */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
+import { replacePrivateFile } from "../private-file.ts";
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 
@@ -58,9 +59,7 @@ export class SubscriptionRecords {
   /** In the place of the record of the same sender and resource. */
   save(record: SubscriptionRecord): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const file = this.fileOf(record);
-    writeFileSync(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    replacePrivateFile(this.fileOf(record), `${JSON.stringify(record, undefined, 2)}\n`);
   }
 
   delete(record: SubscriptionRecord): void {
