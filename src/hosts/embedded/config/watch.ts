@@ -55,11 +55,12 @@ export async function watchConfigFile(
   };
   listen(own);
   follow();
-  await Promise.all([own, linked].map((watcher) => watcher && once(watcher, "ready")));
+  const all = (): readonly FSWatcher[] => (linked === undefined ? [own] : [own, linked]);
+  await Promise.all(all().map((watcher) => once(watcher, "ready")));
   return {
     async close() {
       clearTimeout(timer);
-      await Promise.all([own.close(), linked?.close()]);
+      await Promise.all(all().map((watcher) => watcher.close()));
     },
   };
 }
