@@ -15,7 +15,7 @@ import { quoteReference, resolveModel } from "./model-endpoint.ts";
 import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
 import type { ModelOutcome } from "./turn.ts";
 import { acknowledgeOffline, answerOffline } from "./offline.ts";
-import { allowsAll, carriedBy, commonHosts, loweredPermissions, ownPermissions } from "./permissions.ts";
+import { allowsAll, carriedBy, commonHosts, isReadOnly, loweredPermissions, ownPermissions } from "./permissions.ts";
 import { asksOutward, isOutward } from "./exposure.ts";
 import { RunRights } from "./run-rights.ts";
 import type { GrantedTool } from "./gateway-tool.ts";
@@ -118,7 +118,7 @@ export class AgentTurns {
         rights,
         granted: tool && { tool, rights, user: { agentId: agent.id, ...turn.of, rights: carriedBy(turn) } },
         places: { home: join(folder, "home"), cwd, copies: copiesOf(workspaces) },
-        isReadOnly: [own, ...lowered].some((each) => each === "deny" || each === "reads"),
+        isReadOnly: [own, ...lowered].some((each) => isReadOnly(each, runtime)),
       });
       return withActivity(outcome, rights);
     } finally {

@@ -109,6 +109,11 @@ export function loweredPermissions(turn: {
   return [textRights(turn), ...turn.read].flatMap((rights) => rights?.permissions ?? []);
 }
 
+/** A command cannot be asked act by act, so what would ask it, or list its acts, keeps it from writing. */
+export function isReadOnly(permissions: Permissions, runtime: AgentConfig["runtime"]): boolean {
+  return runtime?.type === "command" ? permissions !== "all" : permissions === "deny" || permissions === "reads";
+}
+
 /** What the texts that a turn reads leave to whatever it makes. */
 export function carriedBy(turn: CarriedRights & { readonly read: readonly TextRights[] }): CarriedRights {
   const { permissions, tools, egress, read } = turn;
