@@ -137,8 +137,8 @@ async function addNew(
       : storedSecret(name, secretPlace, made.secret);
   file.addTo(["hooks", "presets"], name);
   file.set(["hooks", name], { ...secret?.written, ...settings });
-  secret?.store();
   try {
+    secret?.store();
     await file.save(io);
   } catch (error) {
     secret?.discard();

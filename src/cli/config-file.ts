@@ -123,7 +123,11 @@ export class ConfigFile {
   /** A gateway watches the folder that it was told, and would not see that a file elsewhere was replaced. */
   #touchLink(): void {
     const now = new Date();
-    if (lstatSync(this.#file).isSymbolicLink()) lutimesSync(this.#file, now, now);
+    try {
+      if (lstatSync(this.#file).isSymbolicLink()) lutimesSync(this.#file, now, now);
+    } catch {
+      // A link of another user: the gateway watches the file behind it as well.
+    }
   }
 }
 

@@ -54,7 +54,7 @@ export function writeNew(file: string, text: string, { mode, ...owner }: Owner &
   const descriptor = openSync(file, "wx", 0o600);
   try {
     writeFileSync(descriptor, text);
-    give(descriptor, owner);
+    give(descriptor, { mode, ...owner });
     fchmodSync(descriptor, mode & 0o777);
     fsyncSync(descriptor);
   } catch (error) {
@@ -66,12 +66,14 @@ export function writeNew(file: string, text: string, { mode, ...owner }: Owner &
 }
 
 /** By the descriptor: the owner of the folder can put a link to another file at the path meanwhile. */
-function give(descriptor: number, { uid, gid }: Owner): void {
+function give(descriptor: number, { uid, gid, mode }: Owner & Pick<Stats, "mode">): void {
   const made = fstatSync(descriptor);
   if (made.uid === uid && made.gid === gid) return;
   try {
     fchownSync(descriptor, uid, gid);
   } catch (error) {
+    // A group that may do nothing with the file is no reason to refuse its owner, who may not be in it.
+    if (made.uid === uid && (mode & 0o070) === 0) return;
     throw new CliError("The configuration belongs to another user or group; run the command as its owner or as root.", {
       cause: error,
     });

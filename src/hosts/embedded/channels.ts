@@ -119,10 +119,12 @@ export class EmbeddedChannels implements HostChannels {
     const send = this.#senderOf(own);
     const sizeOf = own.kind === "http" ? (text: string) => messageSize(text, own) : undefined;
     const texts = splitText(message.text, own.maxChars, sizeOf);
-    for (const [at, text] of texts.entries()) {
-      const { idempotencyKey: key } = message;
-      const isLast = at === texts.length - 1;
-      const part = { ...message, text, idempotencyKey: isLast ? key : `${key}:part-${at + 1}` };
+    const { idempotencyKey: key } = message;
+    for (let at = 1, current = texts.next(); current.done !== true; at++) {
+      const next = texts.next();
+      const isLast = next.done === true;
+      const part = { ...message, text: current.value, idempotencyKey: isLast ? key : `${key}:part-${at}` };
+      current = next;
       if (!isLast && (await this.#outbox.wasSent(part))) continue;
       await send({ ...part, id: messageId(part.idempotencyKey) }, signal);
       await this.#recordSent(part);

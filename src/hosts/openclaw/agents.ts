@@ -17,6 +17,8 @@ import type { OpenClawState } from "./state.ts";
 const LANE = "subagent";
 /** Sessions that one sweep removes. */
 const SWEEP_STEP = 200;
+/** Sessions that the host does not end, after which a sweep is over. */
+const MAX_REFUSED = 10;
 /** Runs that the host did not end on request, and is asked to end again; more wait for the next start. */
 const MAX_UNENDED = 1_000;
 /** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
@@ -120,11 +122,12 @@ export class OpenClawAgents implements HostAgents {
       this.#unended.delete(id);
       await this.#recordEnd(id);
     }
+    let refused = 0;
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
       if (this.#active.has(session)) continue;
-      // Without its name the session would stay permanently. A host that refuses one refuses the others as well.
-      if (!(await this.#sessions.end(session))) return;
-      await state.forgetSession(id);
+      // Without its name the session would stay permanently. While the plugin is reloaded, the host refuses them all.
+      if (await this.#sessions.end(session)) await state.forgetSession(id);
+      else if (++refused === MAX_REFUSED) return;
     }
   }
 

@@ -34,6 +34,15 @@ const text = (): string => readFileSync(terminal.configFile, "utf8");
 const beside = (name: string): string => join(dirname(terminal.configFile), name);
 const ownerOf = (file: string): number[] => [statSync(file).uid, statSync(file).gid, statSync(file).mode & 0o777];
 
+function asNobody(action: () => void): void {
+  process.seteuid!(NOBODY);
+  try {
+    action();
+  } finally {
+    process.seteuid!(0);
+  }
+}
+
 async function run(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   terminal.out = "";
   terminal.err = "";
@@ -64,18 +73,28 @@ describe("a command that edits the configuration", () => {
     expect(ownerOf(dirname(terminal.configFile))).toEqual([0, 0, 0o700]);
   });
 
+  it.skipIf(!isRoot)("as its owner takes a file whose group is another one that may do nothing with it", () => {
+    const folder = join(terminal.homeDir, "own");
+    const file = join(folder, "file");
+    mkdirSync(folder);
+    writeFileSync(file, "before", { mode: 0o600 });
+    chownSync(folder, NOBODY, NOBODY);
+    chownSync(file, NOBODY, OTHER);
+    chmodSync(terminal.homeDir, 0o755);
+    asNobody(() => replaceFile(file, { before: "before", after: "after" }));
+    expect(readFileSync(file, "utf8")).toBe("after");
+    expect(statSync(file).uid).toBe(NOBODY);
+  });
+
   it.skipIf(!isRoot)("as a user who cannot leave the file to its owner says so, and leaves it as it is", () => {
     const folder = join(terminal.homeDir, "shared");
     const file = join(folder, "file");
     mkdirSync(folder);
     writeFileSync(file, "before");
     for (const path of [terminal.homeDir, folder, file]) chmodSync(path, 0o777);
-    process.seteuid!(NOBODY);
-    try {
+    asNobody(() => {
       expect(() => replaceFile(file, { before: "before", after: "after" })).toThrow("run the command as its owner");
-    } finally {
-      process.seteuid!(0);
-    }
+    });
     expect([readFileSync(file, "utf8"), readdirSync(folder)]).toEqual(["before", ["file"]]);
   });
 

@@ -56,15 +56,20 @@ const MARKS = { html: HTML, mrkdwn: MRKDWN, plain: PLAIN } as const satisfies Re
   Marks
 >;
 
+/** More quotations and lists within one another than a person writes: such a text is sent as it is written. */
+const NESTED = /^(?:[ \t]*>|[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]){32}/mu;
+
 /** The text as the format has it; markdown stays as it is. */
 export function formatMarkdown(markdown: string, format: TextFormat): string {
   if (format === "markdown") return markdown;
   const marks = MARKS[format];
+  // To read it takes time that grows with the square of the depth.
+  if (NESTED.test(markdown)) return marks.text(markdown).trimEnd();
   try {
     return blocks(lexer(markdown), marks).trimEnd();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // Nested too deeply to be parsed: it arrives as it was written.
+    // Nested by its indentation so deeply that it cannot be parsed.
     return marks.text(markdown).trimEnd();
   }
 }

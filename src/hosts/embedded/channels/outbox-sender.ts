@@ -29,6 +29,8 @@ export class OutboxSender {
   readonly #settled = new Map<string, { readonly key: string; readonly state: "sent" | "failed" }>();
   #reading: Promise<void> | undefined;
   #again = false;
+  /** Of the database so far: a pass ends with the first, so that it does not begin with the same message again. */
+  #failures = 0;
   #later: NodeJS.Timeout | undefined;
 
   constructor(options: OutboxSenderOptions) {
@@ -73,9 +75,10 @@ export class OutboxSender {
 
   /** Begins with the oldest message of each channel that is not busy. */
   async #readAll(): Promise<void> {
+    const before = this.#failures;
     for (;;) {
       const [message] = await this.#options.channels.unsent(1, [...this.#sending.keys()]);
-      if (message === undefined || this.#stopping.signal.aborted) return;
+      if (message === undefined || this.#stopping.signal.aborted || this.#failures > before) return;
       const { channel } = message;
       const sent = this.#sendOne(message).then(
         () => {
@@ -130,6 +133,7 @@ export class OutboxSender {
 
   #failed(error: unknown): void {
     const { logger, recordDelayMs } = this.#options;
+    this.#failures++;
     logger.error({ err: error }, "the outbox could not be sent; it is tried again in a moment");
     clearTimeout(this.#later);
     if (this.#stopping.signal.aborted) return;

@@ -10,10 +10,10 @@ const CLOSED = /^ {0,3}(?:`{3,}|~{3,})[ \t]*(?:\n+|$)/u;
  * Cuts a markdown text into parts, in order, at paragraphs where it can. Neither the UTF-16 units of a part nor what
  * `sizeOf` says of it are more than `max`, except for a single character that is larger by itself. A fenced block of
  * code that is cut is closed in one part and opened again in the next; no character is cut in half. The same text has
- * the same parts each time.
+ * the same parts each time. Each is measured when it is asked for: that of a long text would take seconds at once.
  */
-export function splitText(text: string, max: number, sizeOf = (part: string) => part.length): readonly string[] {
-  return cutInParts(text, max).flatMap((part) => partsThatFit(part, max, sizeOf));
+export function* splitText(text: string, max: number, sizeOf = (part: string) => part.length): Generator<string> {
+  for (const part of cutInParts(text, max)) yield* partsThatFit(part, max, sizeOf);
 }
 
 /** What the platform gets can be larger than its source. Such a part is cut again, until each of its parts fits. */

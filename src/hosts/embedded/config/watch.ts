@@ -1,5 +1,4 @@
 /** Tells when the configuration file has changed. */
-import { once } from "node:events";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
@@ -32,35 +31,39 @@ export async function watchConfigFile(
   { onError = () => {} }: WatchConfigOptions = {},
 ): Promise<ConfigWatch> {
   const folder = realPath(dirname(file)) ?? dirname(file);
-  const own = watchFiles([join(folder, basename(file)), join(folder, mountLink)]);
+  const own = join(folder, basename(file));
   /** Where the file is a link, the file that it leads to. */
   let target: string | undefined;
   let linked: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let isReady = false;
   const schedule = (event: string): void => {
     // Of the folder itself.
     if (event.endsWith("Dir")) return;
-    follow();
+    if (isReady) follow();
     clearTimeout(timer);
     timer = setTimeout(onChange, DEBOUNCE_MS);
   };
   const listen = (watcher: FSWatcher): FSWatcher => watcher.on("all", schedule).on("error", onError);
   const follow = (): void => {
     const real = realPath(file);
-    const next = real === undefined || dirname(real) === folder ? undefined : real;
+    const next = real === own ? undefined : real;
     if (next === target) return;
     target = next;
     void linked?.close();
     linked = target === undefined ? undefined : listen(watchFiles([target]));
   };
-  listen(own);
+  const watcher = listen(watchFiles([own, join(folder, mountLink)]));
   follow();
-  const all = (): readonly FSWatcher[] => (linked === undefined ? [own] : [own, linked]);
-  await Promise.all(all().map((watcher) => once(watcher, "ready")));
+  const all = (): readonly FSWatcher[] => (linked === undefined ? [watcher] : [watcher, linked]);
+  // A folder that cannot be watched is an error for `onError`, and is ready all the same.
+  await Promise.all(all().map((each) => new Promise<void>((resolve) => each.once("ready", resolve))));
+  isReady = true;
+  follow();
   return {
     async close() {
       clearTimeout(timer);
-      await Promise.all(all().map((watcher) => watcher.close()));
+      await Promise.all(all().map((each) => each.close()));
     },
   };
 }

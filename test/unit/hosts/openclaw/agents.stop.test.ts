@@ -133,18 +133,26 @@ it("ends in its sweeps what the host did not end before, and then forgets it in 
   expect(openClaw.deleted).toHaveLength(2);
 });
 
-it("removes an old session later that the host does not remove at first, and does not ask for others meanwhile", async () => {
+it("removes an old session later that the host does not remove at first, and not for many others meanwhile", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
   const agents = opened.host.agents as OpenClawAgents;
   await agents.run(runRequest());
-  await agents.run(runRequest({ runId: "b" }));
+  for (let run = 0; run < 11; run++) await agents.run(runRequest({ runId: `b${run}` }));
   const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + OPENCLAW_LIMITS.sessionTtlMs + 1_000);
+  const remove = openClaw.api.runtime.subagent.deleteSession.bind(openClaw.api.runtime.subagent);
+  const [first] = openClaw.runs;
   const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(INACTIVE);
   await agents.removeOldSessions();
-  expect(new Set(ends.mock.calls.map(([{ sessionKey }]) => sessionKey)).size).toBe(1);
-  ends.mockRestore();
+  expect(new Set(ends.mock.calls.map(([{ sessionKey }]) => sessionKey)).size).toBe(10);
+  // One that is never removed keeps none of the others.
+  ends.mockImplementation(async (asked) => {
+    if (asked.sessionKey === first!.sessionKey) throw INACTIVE;
+    await remove(asked);
+  });
   await agents.removeOldSessions();
+  expect(new Set(openClaw.deleted).size).toBe(11);
+  ends.mockRestore();
   await agents.removeOldSessions();
   now.mockRestore();
   expect(openClaw.deleted.toSorted()).toEqual(openClaw.runs.map(({ sessionKey }) => sessionKey).toSorted());

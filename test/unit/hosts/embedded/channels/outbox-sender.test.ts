@@ -117,6 +117,20 @@ describe("what turns left in the outbox", () => {
     expect(receiver.posts).toHaveLength(1);
   });
 
+  it("of several channels is not asked for without end while the database fails", async () => {
+    sender = new OutboxSender({ channels, logger: gateway.logger, retryDelaysMs: [5], recordDelayMs: 60_000_000 });
+    await leave("one");
+    await leave("two", "console");
+    await leave("three", "gone");
+    const confirm = vi.spyOn(channels, "confirmPlace").mockRejectedValue(new Error("no database"));
+    const read = vi.spyOn(channels, "unsent");
+    sender.wake();
+    await sender.idle();
+    expect(confirm.mock.calls.length).toBeLessThanOrEqual(3);
+    expect(read.mock.calls.length).toBeLessThanOrEqual(4);
+    expect(receiver.posts).toEqual([]);
+  });
+
   it.each([
     ["sent", 204],
     ["given up", 410],

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitText } from "../../../../../src/hosts/embedded/channels/split-text.ts";
+import { splitText as partsOf } from "../../../../../src/hosts/embedded/channels/split-text.ts";
 
+const splitText = (...args: Parameters<typeof partsOf>): readonly string[] => [...partsOf(...args)];
 const words = (text: string): readonly string[] => text.split(/\s+/u).filter(Boolean);
 
 describe("a long text", () => {

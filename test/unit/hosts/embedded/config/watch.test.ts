@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { DEBOUNCE_MS, watchConfigFile } from "../../../../../src/hosts/embedded/config/watch.ts";
 import type { ConfigWatch } from "../../../../../src/hosts/embedded/config/watch.ts";
 
@@ -115,6 +116,29 @@ describe("watchConfigFile", () => {
     writeFileSync(join(folder, "b", "other.json5"), "x");
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(changes).toBe(before);
+  });
+
+  it("sees changes of a file in the same folder that a link leads to", async () => {
+    writeFileSync(join(folder, "prod.json5"), "one");
+    symlinkSync("prod.json5", file);
+    await watch();
+    await expectChange(() => writeFileSync(join(folder, "prod.json5"), "two"));
+  });
+
+  it("is no reason not to start where the system watches nothing more", async () => {
+    writeFileSync(file, "one");
+    const full = Object.assign(new Error("no space left"), { code: "ENOSPC" });
+    const watch = vi.spyOn(fs, "watch").mockImplementation(() => {
+      throw full;
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      watch.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const errors: unknown[] = [];
+    watching = await watchConfigFile(file, () => changes++, { onError: (error) => errors.push(error) });
+    expect(errors).toContain(full);
   });
 
   it("sees a mounted volume switch to its next version", async () => {
