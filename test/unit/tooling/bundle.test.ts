@@ -164,7 +164,7 @@ describe("npm start", () => {
     return readdirSync(join(clone, ".build")).toSorted();
   }
 
-  it("builds the bundle once, and again when a source was changed or removed", () => {
+  it("builds the bundle once, and again when a source was changed or removed", { timeout: 240_000 }, () => {
     const first = builds();
     expect(first).toHaveLength(1);
     expect(builds()).toEqual(first);
