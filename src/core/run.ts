@@ -52,7 +52,18 @@ interface UntrustedText {
   readonly object?: EventObject | undefined;
 }
 
-export interface WakeSpec extends UntrustedText {
+/** A run that an ended wait began. */
+interface Resuming {
+  /** The wait. The call that ended it belongs to someone else, so its caller never gets the run's reply. */
+  readonly resumes?: string | undefined;
+}
+
+/** True for a run whose reply its caller may have: a run that resumes another's session is none. */
+export function isOfCaller({ resumes }: RunSpec): boolean {
+  return resumes === undefined;
+}
+
+export interface WakeSpec extends UntrustedText, Resuming {
   readonly kind: "wake";
   readonly text: string;
   readonly name: string;
@@ -75,7 +86,7 @@ export interface WakeSpec extends UntrustedText {
 /** `latest`: the last call speaks for all; `list`: each is rendered. */
 export type CoalesceMode = "latest" | "list";
 
-export interface AgentSpec extends UntrustedText {
+export interface AgentSpec extends UntrustedText, Resuming {
   readonly kind: "agent";
   /** The owner's words to the agent, outside the boundary. */
   readonly instructions?: string | undefined;

@@ -1,6 +1,6 @@
 import type { RespondConfig } from "../../config/respond.ts";
 import type { PayloadContext } from "../../core/delivery.ts";
-import type { EndedState, RunSpec } from "../../core/run.ts";
+import { type EndedState, isOfCaller, type RunSpec } from "../../core/run.ts";
 import { ERRORS } from "../../core/errors.ts";
 import { answerConfigured, answerContent, answerEmpty, answerJson, type Answer } from "../../http/answer.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
@@ -40,7 +40,7 @@ export function plannedStatus(
 ): number | null {
   if (failure !== undefined) return ERRORS[failure.refused].status;
   const waits = wait !== undefined || (typeof route !== "string" && route.config.respond.kind === "result");
-  if (waits && specs.length > 0) return null;
+  if (waits && specs.some(isOfCaller)) return null;
   const usual = ordinaryStatus(specs, ended?.state);
   if (typeof route === "string") return usual;
   const { respond: wanted, settings } = route.config;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RunDetail } from "../../core/run.ts";
+import { isOfCaller, type RunDetail } from "../../core/run.ts";
 import { callerError } from "../../dispatch/run/caller-error.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
 import { type Answer, answerJson } from "../../http/answer.ts";
@@ -24,11 +24,11 @@ export interface AcceptedCall {
 }
 
 /**
- * Delays the answer until the call's runs are settled, if the caller or the mapping wants that; otherwise
- * returns without a promise. A request that waits does not count against `maxInFlight`.
+ * Delays the answer until the call's own runs are settled, if the caller or the mapping wants that; otherwise
+ * returns without a promise. Runs that resume sessions are not the caller's: it neither waits for them nor reads them. A request that waits does not count against `maxInFlight`.
  *
  * `undefined`: no result, since the time is up, the gateway shuts down, the client has disconnected, too
- * many requests wait, or nothing runs. The call's runs are not affected.
+ * many requests wait, or no run is the call's own. The runs are not affected.
  */
 export function wait(
   ingress: IngressContext,
@@ -37,10 +37,12 @@ export function wait(
   { resolved, delivery, wait: wanted }: AcceptedCall,
 ): Promise<Answer | undefined> | undefined {
   const timeoutMs = waitMsOf(active, resolved, wanted);
-  if (timeoutMs === undefined || delivery.runIds.length === 0) return undefined;
+  if (timeoutMs === undefined) return undefined;
+  const runIds = ownRunIds(delivery);
+  if (runIds.length === 0) return undefined;
   if (ingress.watch.count >= active.config.maxWaiting) return undefined;
   release(ingress, request);
-  return untilSettled(ingress, request, delivery, timeoutMs);
+  return untilSettled(ingress, request, delivery, ingress.watch.watch(runIds, timeoutMs));
 }
 
 function waitMsOf({ config }: ActiveConfig, { route }: Resolved, wanted: WantedWait | undefined): number | undefined {
@@ -49,13 +51,16 @@ function waitMsOf({ config }: ActiveConfig, { route }: Resolved, wanted: WantedW
   return route.config.waitMs ?? config.waitMs;
 }
 
+function ownRunIds({ runIds, specs }: Accepted): readonly string[] {
+  return runIds.filter((_, at) => specs[at] === undefined || isOfCaller(specs[at]));
+}
+
 async function untilSettled(
   ingress: IngressContext,
   { req }: RequestContext,
   delivery: Accepted,
-  timeoutMs: number,
+  watching: Watching,
 ): Promise<Answer | undefined> {
-  const watching = ingress.watch.watch(delivery.runIds, timeoutMs);
   const stay = onClientGone(req.socket, () => watching.end());
   try {
     // The run may have been settled before the watch began; for a duplicate that is likely.
@@ -95,7 +100,7 @@ async function resultOf(
   const coalesced = delivery.ended === "coalesced";
   // A coalesced call has its result from the run that it became a part of, which is another delivery's.
   const owner = coalesced ? (await store.loadRun(runIds[0]!)).deliveryId : deliveryId;
-  const runs = (await store.get(owner))?.runs ?? [];
+  const runs = ((await store.get(owner))?.runs ?? []).filter(({ spec }) => isOfCaller(spec));
   const [run, ...more] = runs;
   if (!run || !runs.every(isSettled)) return undefined;
   const ok = runs.every(({ state }) => state === "done");

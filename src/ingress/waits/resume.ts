@@ -119,8 +119,8 @@ async function resumed(
   if (isRefusal(specs)) return specs;
   const [spec] = specs;
   if (spec?.kind !== "agent") return spec ?? refuse("INVALID_ACTION");
-  const { sessionKey, delivery, fallback } = wait;
-  return { ...spec, sessionKey, ...(delivery && { delivery }), ...(fallback && { fallback }) };
+  const { id: resumes, sessionKey, delivery, fallback } = wait;
+  return { ...spec, resumes, sessionKey, ...(delivery && { delivery }), ...(fallback && { fallback }) };
 }
 
 /** A main session is woken; in any other a run continues the conversation. */

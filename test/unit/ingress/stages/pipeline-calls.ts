@@ -11,7 +11,7 @@ export const WITH_TOKEN: readonly string[] = [`Authorization: Bearer ${GOOD_TOKE
 
 /** The answer of the whole pipeline to a POST that comes over a socket; nothing but the answer is sent back. */
 export function callPipeline(
-  { ingress }: StageBench,
+  { ingress }: Pick<StageBench, "ingress">,
   active: ActiveConfig,
   { path, body, headers = WITH_TOKEN }: { path: string; body: string; headers?: readonly string[] },
 ): Promise<Answer> {
