@@ -7,7 +7,7 @@ import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
 import type { ApprovingEvents } from "./approve.ts";
 import type { Chains } from "./chains.ts";
 import type { Probes } from "./probes.ts";
-import type { WaitBook } from "./waits/wait-book.ts";
+import type { KnownWait, WaitBook } from "./waits/wait-book.ts";
 import type { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 
 /** The parts that the stages share and a reload does not replace. */
@@ -25,6 +25,8 @@ export interface IngressContext {
   readonly probes: Probes;
   /** Absent where no session waits for an event. */
   readonly waits?: WaitBook;
+  /** Ends a wait whose time has come, before the clock looks at it. Never rejects. */
+  readonly endDue?: (known: KnownWait) => Promise<void>;
   /** Absent where no event approves what is held. */
   readonly approvals?: ApprovingEvents;
   /** Absent where no run of the gateway can have caused an event. */

@@ -153,7 +153,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const approvals = new ApprovingEvents({ store, logger, release });
   const waits = new WaitBook(store);
   await waits.refresh();
-  const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, waits, ...shared };
+  const endDue: IngressContext["endDue"] = (known) => waitClock.endNow(known);
+  const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, waits, endDue, ...shared };
   const waitClock = new WaitClock({ ingress: context, book: waits, active });
   const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
   const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });

@@ -9,7 +9,7 @@ import type { IngressContext } from "../context.ts";
 import { quarantineReason } from "../quarantine.ts";
 import type { Rendered } from "../stages/render.ts";
 import type { Resolved } from "../stages/resolve.ts";
-import { afterEvent, openPlaces, type WaitPlace } from "./progress.ts";
+import { afterEvent, openPlaces, quietUntil, type WaitPlace } from "./progress.ts";
 import {
   keptText,
   mayReply,
@@ -39,7 +39,7 @@ export function replaced(fulfilment: Fulfilment | undefined): Rendered | undefin
   return { actions: [], ended: { state: "skipped", reason: `it counts for ${fulfilment.instead.join(", ")}` } };
 }
 
-type Ingress = Pick<IngressContext, "host">;
+type Ingress = Pick<IngressContext, "host" | "endDue">;
 type Active = Pick<ActiveConfig, "config" | "hooks">;
 
 /** `undefined`: no session waits for it, as of nearly every call; then nothing was awaited or made. */
@@ -81,8 +81,10 @@ async function fulfilAll(
   const specs: RunSpec[] = [];
   const instead: string[] = [];
   for (const [id, places] of found) {
-    const known = book.get(id);
-    if (known === undefined || specs.length >= MAX_RESUMED) continue;
+    if (specs.length >= MAX_RESUMED) continue;
+    let known = book.get(id);
+    if (known !== undefined && isFulfilled(known, event)) known = await following(ingress, book, { known, event });
+    if (known === undefined) continue;
     const outcome = await outcomeFor(ingress, active, { known, event, places });
     if (outcome === undefined) continue;
     changes.push(outcome.change);
@@ -90,6 +92,25 @@ async function fulfilAll(
     if (outcome.isInstead) instead.push(id);
   }
   return changes.length === 0 ? undefined : { claim: { mark: book.mark, changes }, specs, instead };
+}
+
+/** True where the quiet time had passed when the event came: nothing undoes that, though the clock has not looked yet. */
+function isFulfilled({ wait }: KnownWait, { context }: WaitedEvent): boolean {
+  const quiet = quietUntil(wait);
+  return quiet !== undefined && context.now.getTime() >= quiet;
+}
+
+/** What follows a wait that is fulfilled, for which the event may count; the clock ends one that nothing follows. */
+async function following(
+  { endDue }: Ingress,
+  book: WaitBook,
+  { known, event }: { readonly known: KnownWait; readonly event: WaitedEvent },
+): Promise<KnownWait | undefined> {
+  if (known.wait.times === 1) return undefined;
+  await endDue?.(known);
+  const next = book.get(known.wait.id);
+  // It could not be ended: the clock tries again.
+  return next === undefined || isFulfilled(next, event) ? undefined : next;
 }
 
 interface Outcome {

@@ -55,16 +55,30 @@ export class WaitClock {
     const { ingress, book } = this.#options;
     const now = ingress.host.clock.now();
     for (const known of book.all()) {
-      const { wait } = known;
       if (this.#stopped) return;
-      const quiet = quietUntil(wait);
-      if (quiet !== undefined && quiet <= now) {
-        const outcome = `Fulfilled: nothing that it excludes came until ${new Date(quiet).toISOString()}.`;
-        await this.#end(known, { outcome, step: afterQuiet(wait, now) });
-      } else if (wait.until <= now) {
-        const outcome = `Not fulfilled until its deadline, ${new Date(wait.until).toISOString()}.`;
-        await this.#end(known, { outcome, step: { next: null, fires: true, seen: wait.seen } });
-      }
+      await this.#endIfDue(known, now);
+    }
+  }
+
+  /** Ends one wait if it is due: an event that comes before the next look counts for what follows. Never rejects. */
+  async endNow(known: KnownWait): Promise<void> {
+    const { host } = this.#options.ingress;
+    try {
+      await this.#endIfDue(known, host.clock.now());
+    } catch (error) {
+      host.logger.warn({ err: error, wait: known.wait.id }, "a wait could not be ended");
+    }
+  }
+
+  async #endIfDue(known: KnownWait, now: number): Promise<void> {
+    const { wait } = known;
+    const quiet = quietUntil(wait);
+    if (quiet !== undefined && quiet <= now) {
+      const outcome = `Fulfilled: nothing that it excludes came until ${new Date(quiet).toISOString()}.`;
+      await this.#end(known, { outcome, step: afterQuiet(wait, now) });
+    } else if (wait.until <= now) {
+      const outcome = `Not fulfilled until its deadline, ${new Date(wait.until).toISOString()}.`;
+      await this.#end(known, { outcome, step: { next: null, fires: true, seen: wait.seen } });
     }
   }
 
