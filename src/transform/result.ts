@@ -48,7 +48,7 @@ const MAX_REPORTED = 3;
  * it as it is, and no entry at all means that the request is skipped.
  *
  * Throws a {@link TransformError} for anything that is not a {@link "./context".TransformResult}, and
- * for more than `maxActions` entries. Source: docs/use/transforms.md.
+ * for more than `maxActions` actions. Source: docs/use/transforms.md.
  */
 export function readResult(
   value: unknown,
@@ -58,9 +58,8 @@ export function readResult(
   // Whatever is falsy is no override, as transforms that end in `condition && { ... }` rely on.
   if (!value) return [undefined];
   if (!Array.isArray(value)) return [readAction(value, "")];
-  if (value.length > maxActions) {
-    throw refused(`returned ${value.length} actions; hooks.maxFanOut allows ${maxActions} here`);
-  }
+  const count = value.filter((entry: unknown) => entry !== null).length;
+  if (count > maxActions) throw refused(`returned ${count} actions; hooks.maxFanOut allows ${maxActions}`);
   return value.flatMap((entry: unknown, at) => (entry === null ? [] : [readAction(entry, `[${at}]`)]));
 }
 

@@ -149,19 +149,21 @@ async function renderItems(
   const actions: Action[] = [];
   for (const context of items) {
     if (transform && performance.now() > endMs) throw new TransformError("failed", TOO_LONG);
-    const options = { maxActions: maxFanOut - actions.length };
     const made = transform
-      ? await transformActions(mapping, transform, { ...call, context }, options)
+      ? await transformActions(mapping, transform, { ...call, context }, { maxActions: maxFanOut })
       : own(mapping, context);
     if (isRefusal(made)) return made;
     if ("kind" in made) actions.push(made);
     else actions.push(...made);
+    if (actions.length > maxFanOut) throw new TransformError("failed", tooMany(maxFanOut));
   }
   return actions.length > 0 ? { actions } : { actions, ended: skipped("the transform returned null") };
 }
 
 /** Times the limit of one call: what the items of one request may take together. */
 const ALL_ITEMS = 10;
+const tooMany = (maxFanOut: number): string =>
+  `returned more than ${maxFanOut} actions for the items of one call; hooks.maxFanOut allows no more`;
 const TOO_LONG = `took longer than ${ALL_ITEMS} times hooks.transforms.timeoutMs for the items of one call`;
 
 /** A transform that was never begun has cost nothing; any other failure is recorded, so that it can be replayed. */

@@ -71,8 +71,9 @@ describe("what a transform returned", () => {
   });
 
   it("fails with more actions than are allowed", () => {
-    expect(refusalOf([{}, {}, {}], 2)).toBe("returned 3 actions; hooks.maxFanOut allows 2 here");
+    expect(refusalOf([{}, {}, {}], 2)).toBe("returned 3 actions; hooks.maxFanOut allows 2");
     expect(refusalOf([{}, {}], 2)).toBe("read");
+    expect(refusalOf([null, {}, null, {}], 2)).toBe("read");
   });
 
   it("is read or fails with a reason, whatever it is", () => {

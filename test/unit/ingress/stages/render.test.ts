@@ -216,14 +216,36 @@ describe("render", () => {
       ).toMatchObject({ contents: [], ended: { state: "skipped" } });
     });
 
-    it("fails when there are more actions than hooks.maxFanOut, those of all items counted", async () => {
-      const mapping = transforming(() => [{ message: "a" }, { message: "b" }], { forEach: "items" });
-      expect(await of(mapping, TWO)).toMatchObject({
-        ended: {
-          state: "failed",
-          reason: "The transform ci failed: it returned 2 actions; hooks.maxFanOut allows 1 here.",
-        },
-      });
+    const one = { message: "a" };
+    it.each([
+      [
+        "arrays alone",
+        [
+          [one, one],
+          [one, one],
+        ],
+      ],
+      ["objects after an array", [[one, one, one], one]],
+      ["an array after objects", [one, [one, one, one]]],
+      ["the mapping's own actions", [undefined, [one, one, one]]],
+    ])("fails when all items together make more actions than hooks.maxFanOut: %s", async (_, results) => {
+      const left = [...results];
+      const mapping = transforming(() => left.shift(), { forEach: "items" });
+      const reason =
+        "The transform ci failed: it returned more than 3 actions for the items of one call; hooks.maxFanOut allows no more.";
+      expect(await of(mapping, TWO)).toMatchObject({ actions: [], ended: { state: "failed", reason } });
+    });
+
+    it.each([
+      [[[one, one, one], []]],
+      [[[], [one, one, one]]],
+      [[[one, one, one], null]],
+      [[[one, null, one, null], one]],
+      [[[null, null, null, null], one]],
+    ])("makes as many actions as hooks.maxFanOut, whatever the order of the items: %#", async (results) => {
+      const left: unknown[] = [...results];
+      const mapping = transforming(() => left.shift(), { forEach: "items" });
+      expect(await of(mapping, TWO)).not.toHaveProperty("ended");
     });
 
     it("is not moved by what the transform does to the payload", async () => {
