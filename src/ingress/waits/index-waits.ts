@@ -24,6 +24,8 @@ interface Shape {
   readonly byValue: Map<string, Entry[]>;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** The mapping and the preset of a call. */
 export interface WaitedHook {
   readonly id: string;
@@ -38,16 +40,20 @@ export interface WaitedHook {
 export class WaitIndex {
   readonly #hooks = new Map<string, Map<string, Shape>>();
 
-  /** Why the matches cannot be added; `undefined`: they can. Throws a `TypeError` for a condition that is none. */
-  problem(matches: readonly WaitMatch[]): string | undefined {
+  /**
+   * Why the matches cannot be added; `undefined`: they can. The waits `ending` take no place any more. Throws a `TypeError`
+   * for a condition that is none.
+   */
+  problem(matches: readonly WaitMatch[], ending = NONE): string | undefined {
     for (const match of matches) {
       if (match.when !== undefined) compileCondition(match.when);
       const shapes = this.#hooks.get(hookKey(match));
       const shape = shapes?.get(shapeKey(match));
-      if (shape === undefined && shapes !== undefined && shapes.size >= MAX_SHAPES) {
+      if (shape === undefined && shapes !== undefined && shapesWithout(ending, shapes) >= MAX_SHAPES) {
         return `Waits for ${hookName(match)} differ in event and path of the value in ${MAX_SHAPES} ways already; use one of these.`;
       }
-      if ((shape?.byValue.get(valueKey(match))?.length ?? 0) >= MAX_ALIKE) {
+      const alike = shape?.byValue.get(valueKey(match)) ?? [];
+      if (without(ending, alike).length >= MAX_ALIKE) {
         return `${MAX_ALIKE} waits are for the same event of ${hookName(match)} already; name a correlation that tells them apart.`;
       }
     }
@@ -99,6 +105,18 @@ export class WaitIndex {
     if (shape.byValue.size === 0) shapes.delete(shapeKey(match));
     if (shapes.size === 0) this.#hooks.delete(hookKey(match));
   }
+}
+
+function without(ending: ReadonlySet<string>, entries: readonly Entry[]): readonly Entry[] {
+  return ending.size === 0 ? entries : entries.filter(({ waitId }) => !ending.has(waitId));
+}
+
+/** Shapes that are left when these waits have ended. */
+function shapesWithout(ending: ReadonlySet<string>, shapes: ReadonlyMap<string, Shape>): number {
+  if (ending.size === 0) return shapes.size;
+  const isLeft = ({ byValue }: Shape): boolean =>
+    byValue.values().some((entries) => without(ending, entries).length > 0);
+  return [...shapes.values()].filter(isLeft).length;
 }
 
 function collect({ takes, path, byValue }: Shape, context: PayloadContext, found: Map<string, WaitPlace[]>): void {

@@ -7,6 +7,7 @@ import type { IngressContext } from "../context.ts";
 import { quarantineReason } from "../quarantine.ts";
 import type { Rendered } from "../stages/render.ts";
 import type { Resolved } from "../stages/resolve.ts";
+import type { Fulfilment } from "./fulfil.ts";
 import { boundsOf, newWait, type Waiter } from "./wait-terms.ts";
 
 /** A call that makes a wait: its own part of the call is what was judged, or nothing where the mapping says so. */
@@ -71,10 +72,10 @@ function ownPart(
 export function waitOfCall(
   { host, waits: book }: Pick<IngressContext, "host" | "waits">,
   { config }: Pick<ActiveConfig, "config">,
-  judged: Judged,
+  judged: Judged & { readonly fulfilment?: Fulfilment | undefined },
 ): MadeWait | undefined {
   if (book === undefined) return undefined;
-  const made = makeWait(judged, (wait) => book.problem(wait, boundsOf(config.waits)));
+  const made = makeWait(judged, (wait) => book.problem(wait, boundsOf(config.waits), judged.fulfilment?.claim.changes));
   if (made?.problem === undefined) return made;
   const { route } = judged.resolved;
   const mapping = typeof route === "string" ? route : route.config.id;

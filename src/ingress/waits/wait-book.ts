@@ -51,11 +51,22 @@ export class WaitBook {
     return this.#index.find(hook, context);
   }
 
-  /** Why a further wait cannot be made, as far as this gateway knows: the store decides about the bounds. */
-  problem(wait: Wait, bounds: WaitBounds): string | undefined {
-    if (this.#waits.size >= bounds.total) return noRoomText("full", bounds);
-    if ((this.#counts.get(wait.sessionKey) ?? 0) >= bounds.ofSession) return noRoomText("session-full", bounds);
-    return this.#index.problem([...wait.all, ...wait.any, ...wait.none]);
+  /**
+   * Why a further wait cannot be made, as far as this gateway knows: the store decides about the bounds. `changes` are
+   * those of the call that makes it; what they end leaves its place to it.
+   */
+  problem(wait: Wait, bounds: WaitBounds, changes: readonly WaitChange[] = []): string | undefined {
+    const ending = new Set<string>();
+    let ofSession = this.#counts.get(wait.sessionKey) ?? 0;
+    for (const { id, content } of changes) {
+      const known = content === null ? this.#waits.get(id) : undefined;
+      if (known === undefined) continue;
+      ending.add(id);
+      if (known.wait.sessionKey === wait.sessionKey) ofSession--;
+    }
+    if (this.#waits.size - ending.size >= bounds.total) return noRoomText("full", bounds);
+    if (ofSession >= bounds.ofSession) return noRoomText("session-full", bounds);
+    return this.#index.problem([...wait.all, ...wait.any, ...wait.none], ending);
   }
 
   /** Takes up what a commit has changed and added. */

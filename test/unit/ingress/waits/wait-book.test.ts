@@ -38,6 +38,28 @@ describe("a further wait", () => {
   });
 });
 
+it("a further wait takes the place of one that the same call ends, and of none that it only changes", () => {
+  const book = empty();
+  const session = { sessionKey: "agent:main:hook:s" };
+  for (let at = 0; at < 16; at++) add(book, wait(`a${at}`, { ...session, all: [{ hook: "ci" }] }));
+  for (let at = 0; at < 32; at++) add(book, wait(`e${at}`, { all: [{ hook: "pr", event: `e${at}` }] }));
+  const full = { total: 48, ofSession: 16 };
+  const wide = { total: 100, ofSession: 100 };
+  const next = wait("b", { ...session, all: [{ hook: "ci" }] });
+  const other = wait("b", { all: [{ hook: "pr", event: "another" }] });
+  const ends = (id: string) => [{ id, version: 1, content: null }];
+  const changes = [{ id: "a0", version: 1, content: JSON.stringify(wait("a0")) }];
+  expect(book.problem(next, full, ends("a0"))).toBeUndefined();
+  expect(book.problem(other, wide, ends("e0"))).toBeUndefined();
+  for (const none of [[], changes, ends("unknown")]) {
+    expect(book.problem(next, full, none)).toMatch(/^48 waits are open already/u);
+    expect(book.problem(next, { ...full, total: 100 }, none)).toMatch(/^The session has 16 waits already/u);
+    expect(book.problem(next, wide, none)).toMatch(/^16 waits are for the same event/u);
+    expect(book.problem(other, wide, none)).toMatch(/differ in event and path/u);
+  }
+  expect(book.problem(next, { ...full, total: 100 }, ends("e0"))).toMatch(/^The session has 16 waits already/u);
+});
+
 it("a wait that a call adds while all are read is kept", async () => {
   let answer: ((waits: readonly StoredWait[]) => void) | undefined;
   const book = new WaitBook({
