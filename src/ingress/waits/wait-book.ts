@@ -23,7 +23,7 @@ export class WaitBook {
   #reading: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #readsAll = false;
-  /** Waits that calls have added since the reading began, which does not have them. */
+  /** Open waits that calls have added since the reading began, which does not have them. */
   readonly #fresh = new Set<string>();
 
   constructor(store: Pick<DeliveryStore, "waits">) {
@@ -131,6 +131,7 @@ export class WaitBook {
   }
 
   #drop(id: string): void {
+    this.#fresh.delete(id);
     const known = this.#waits.get(id);
     if (known === undefined) return;
     this.#waits.delete(id);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Wait } from "../../../../src/core/wait.ts";
 import { WaitBook } from "../../../../src/ingress/waits/wait-book.ts";
 import { storedWait } from "../../../../src/ingress/waits/wait-terms.ts";
@@ -76,4 +76,18 @@ it("a wait that a call adds while all are read is kept", async () => {
   answer!([]);
   await next;
   expect(book.get("a")).toBeUndefined();
+});
+
+it("nothing is kept of a wait that has ended: a store of one gateway is hardly read again", () => {
+  const adds = vi.spyOn(Set.prototype, "add");
+  const puts = vi.spyOn(Map.prototype, "set");
+  const book = empty();
+  add(book, wait("a"));
+  const holders = [...adds.mock.contexts, ...puts.mock.contexts] as (Set<unknown> | Map<unknown, unknown>)[];
+  adds.mockRestore();
+  puts.mockRestore();
+  const holding = (): number => holders.filter((holder) => holder.has("a")).length;
+  expect(holding()).toBeGreaterThan(0);
+  book.changed({ changes: [{ id: "a", version: 1, content: null }] });
+  expect(holding()).toBe(0);
 });
