@@ -25,7 +25,8 @@ export interface AcceptedCall {
 
 /**
  * Delays the answer until the call's own runs are settled, if the caller or the mapping wants that; otherwise
- * returns without a promise. Runs that resume sessions are not the caller's: it neither waits for them nor reads them. A request that waits does not count against `maxInFlight`.
+ * returns without a promise. Runs that resume sessions are not the caller's: it neither waits for them nor reads
+ * them. A request that waits does not count against `maxInFlight`.
  *
  * `undefined`: no result, since the time is up, the gateway shuts down, the client has disconnected, too
  * many requests wait, or no run is the call's own. The runs are not affected.
