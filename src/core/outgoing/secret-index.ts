@@ -10,8 +10,8 @@ const TABLE_BITS = 16;
 export type HasSecret = (text: string) => boolean;
 
 /**
- * Compiles the search for secrets: as they are, backwards, in base64 and base64url at any offset, in hexadecimal and in
- * decimal codes, in URL encoding and HTML references; each also in any case, and with white space, punctuation or
+ * Compiles the search for secrets: as they are, backwards, in base64 and base64url at any offset, in hexadecimal,
+ * decimal and octal codes, in URL encoding and HTML references; each also in any case, and with white space, punctuation or
  * characters that no one sees in between.
  *
  * A text is read once for all secrets: case and everything that is neither letter nor digit is dropped from both, and
@@ -53,6 +53,11 @@ function waysToWrite(secret: string): string[] {
     hex,
     // `\x41\x42` and `\u0041\u0042`, without what does not count.
     hex.replaceAll(/../gu, "x$&"),
+    // `0x41, 0x42`, `\u{41}\u{42}`, and octal with and without leading zeros.
+    hex.replaceAll(/../gu, "0x$&"),
+    Array.from(secret, (char) => `u${char.codePointAt(0)!.toString(16)}`).join(""),
+    Array.from(bytes, (byte) => byte.toString(8)).join(""),
+    Array.from(bytes, (byte) => byte.toString(8).padStart(3, "0")).join(""),
     Array.from({ length: secret.length }, (_, at) => `u${secret.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
       "",
     ),

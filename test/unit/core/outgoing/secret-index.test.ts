@@ -24,6 +24,13 @@ describe("the secrets of a gateway", () => {
     ["in hexadecimal with colons", between(Buffer.from(SECRET).toString("hex"), ":")],
     ["in escapes of JavaScript", Array.from(SECRET, (char) => `\\x${char.charCodeAt(0).toString(16)}`).join("")],
     ["in escapes of JSON", Array.from(SECRET, (char) => `\\u00${char.charCodeAt(0).toString(16)}`).join("")],
+    ["in bytes of source code", Array.from(SECRET, (char) => `0x${char.charCodeAt(0).toString(16)}`).join(", ")],
+    ["in escapes of code points", Array.from(SECRET, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`).join("")],
+    ["in octal escapes", Array.from(SECRET, (char) => `\\${char.charCodeAt(0).toString(8)}`).join("")],
+    [
+      "in octal escapes of three digits",
+      Array.from(SECRET, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`).join(""),
+    ],
     ["in decimal codes", Array.from(SECRET, (char) => char.charCodeAt(0)).join(", ")],
     ["in URL encoding", Array.from(SECRET, (char) => `%${char.charCodeAt(0).toString(16)}`).join("")],
     ["partly in URL encoding", encodeURIComponent(SECRET)],
