@@ -36,10 +36,10 @@ export function checkOutgoing({ hasSecret, isLinkHost }: OutgoingRules, run: Out
     if (hidden !== "") return `it has hidden text (${hidden})`;
     const links = findLinks(text);
     if (links.length >= MAX_LINKS) return `it has ${MAX_LINKS} links or more`;
-    for (const { url, host } of links) {
+    for (const { whole, host } of links) {
       if (isLinkHost(host)) continue;
-      given ??= new Set(findLinks(run.given()).map((link) => link.url));
-      if (url === "" || !given.has(url))
+      given ??= new Set(findLinks(run.given()).flatMap((link) => [link.url, link.whole]));
+      if (whole === "" || !given.has(whole))
         return `it has a link to ${host === "" ? "an unclear host" : quotedLabel(host)}`;
     }
     return undefined;

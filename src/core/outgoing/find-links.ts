@@ -1,10 +1,14 @@
 /** The addresses in a text that a reader's program could open, fetch for a preview, or show as an image. */
+import { readForm, SLASHES_IN_FORM, type AddressForm } from "./address-form.ts";
+import { findBareHosts } from "./bare-hosts.ts";
 import { decodeReferences } from "./secret-index.ts";
 
 /** An address, and its host in the form in which hosts are compared. */
 export interface FoundLink {
-  /** Empty for one that is too long to be compared. */
+  /** As plain text has it; empty for one that is too long to be compared. */
   readonly url: string;
+  /** All that a program could take for the address where it stands; empty where that is not certain, or too long. */
+  readonly whole: string;
   /** In lower case, without port and user; empty where it is not certain which one a program would take. */
   readonly host: string;
 }
@@ -12,60 +16,129 @@ export interface FoundLink {
 /** Links of one text that are found; from there on it has more than anyone reads. */
 export const MAX_LINKS = 1_000;
 const MAX_URL = 8_000;
+/** So many addresses may share a part of a text. */
+const OVERLAP = 4;
 
-const LABEL = String.raw`[\p{L}\p{N}][\p{L}\p{N}-]{0,62}\.`;
-/** No part of a path of files or of a mail address, as far as ASCII goes. */
-const ALONE = String.raw`(?<![\w@./\\-])`;
-/** Endings of hosts that hardly any file has. */
-const ENDINGS = "com|net|org|info|biz|online|site|xyz|top|click|link";
-const STARTS = [
+const START = new RegExp(
   // With a scheme that is fetched over the network; browsers take slashes that are turned or missing.
-  String.raw`(?:https?|ftps?|wss?):[\\/]{1,4}(?=[^\s<])`,
-  // Where markdown and HTML have an address, which may leave the scheme to the page.
-  String.raw`(?<=\]\(\s{0,9}<?|\]:\s{0,9}<?|=\s{0,9}["']?|url\(\s{0,9}["']?)[\\/]{2}(?=[^\s<])`,
-  // What chats make a link of: a bare host with a path or a query, or with a usual ending.
-  String.raw`${ALONE}(?:${LABEL}){1,10}\p{L}{2,24}(?::\d{1,5})?(?=[/?][^\s<])`,
-  String.raw`${ALONE}(?:www\.${LABEL}|(?:${LABEL}){1,10}(?=(?:${ENDINGS})(?![\w-])))`,
-].join("|");
-const START = new RegExp(STARTS, "giu");
+  // Where markdown and HTML have an address, it may leave the scheme to the page.
+  [String.raw`(?:https?|ftps?|wss?):[\\/]{1,4}(?=[^\s<])`, SLASHES_IN_FORM].join("|"),
+  "giu",
+);
+/** An address in a list of images begins behind a comma. */
+const IMAGE_SET = /srcset\s*=\s*(?:"[^"]*|'[^']*)/giu;
+const LISTED = /(?=[\\/]{2}[^\s<])(?<=,\s*)/gu;
 const END = /[\s<]|$/gu;
 /** What ends a sentence, a quotation or a bracket of markdown belongs to no address. */
 const TRAILING: ReadonlySet<string> = new Set(")]}>.,;:!?*_~|\"'`");
+/** As much of that as stands behind an address in a sentence; more could be data, for a program that takes it along. */
+const CLOSING = /^(?:(?:[)\]}>|"'`]|\*\*?|__?|~~)?[.,;:!?]?|[.,;:!?](?:[)\]}>|"'`]|\*\*?|__?|~~))$/u;
+
+const MAX_CLOSING = 4;
 
 /** Finds the addresses of a text, also those that markdown or HTML write with escapes or references. */
 export function findLinks(text: string): readonly FoundLink[] {
   const found = new Map<string, FoundLink>();
-  const plain = decodeReferences(text).replaceAll(/\\(?=[!-/:-@[-`{-~])/gu, "");
-  for (const reading of plain === text ? [text] : [text, plain]) collect(reading, found);
-  return [...found.values()];
+  for (const { reading, joined } of readingsOf(text)) {
+    const links = collect(reading, joined);
+    // Also those that are the same count: what follows was not read.
+    if (links.length >= MAX_LINKS) return links;
+    for (const link of links) found.set(`${link.host} ${link.url} ${link.whole}`, link);
+  }
+  return [...found.values()].slice(0, MAX_LINKS);
+}
+
+interface Reading {
+  readonly reading: string;
+  /** Without line ends: addresses in quotes alone are what they were. */
+  readonly joined: boolean;
+}
+
+/** The same text as programs read it that know quotations of markdown, escapes and references, or take marks out. */
+function readingsOf(text: string): Reading[] {
+  const unquoted = text.replaceAll(/^[ \t>]*>[ \t]?/gmu, "");
+  const plain = decodeReferences(unquoted).replaceAll(/\\(?=[!-/:-@[-`{-~])/gu, "");
+  const readings = new Set([text, unquoted, plain, plain.replaceAll(/[*`~]+/gu, "")]);
+  // Browsers drop these from addresses.
+  const joined = plain.replaceAll(/[\t\r\n]+/gu, "");
+  return [
+    ...Array.from(readings, (reading) => ({ reading, joined: false })),
+    ...(joined === plain ? [] : [{ reading: joined, joined: true }]),
+  ];
+}
+
+function collect(text: string, joined: boolean): FoundLink[] {
+  const found: FoundLink[] = [];
+  const addressAt = addressReader(text);
+  for (const index of startsOf(text, joined)) {
+    const link = addressAt(index, joined);
+    if (link !== undefined) found.push(link);
+    if (found.length >= MAX_LINKS) break;
+  }
+  return found;
+}
+
+function* startsOf(text: string, joined: boolean): Generator<number> {
+  for (const { index } of text.matchAll(START)) yield index;
+  if (joined) return;
+  for (const { index, 0: set } of text.matchAll(IMAGE_SET)) {
+    for (const listed of set.matchAll(LISTED)) yield index + listed.index;
+  }
+  yield* findBareHosts(text);
 }
 
 /** An address goes on to the next white space, as in what makes links of plain text; another may begin inside of it. */
-function collect(text: string, found: Map<string, FoundLink>): void {
-  let end = -1;
-  for (const { index, 0: start } of text.matchAll(START)) {
-    if (index + start.length > end) {
-      END.lastIndex = index + start.length;
+function addressReader(text: string): (index: number, quotedOnly: boolean) => FoundLink | undefined {
+  // Of the run without white space that was read last. Addresses in one run share it: read for each of them, it would
+  // take a time that grows with the square of its length.
+  let begin = 0;
+  let end = 0;
+  let last = 0;
+  let closed = false;
+  // Characters that are still read for addresses in one run, and in forms: only a text that is made for it has more.
+  let ofRun = 0;
+  let ofForms = OVERLAP * text.length;
+  return (index, quotedOnly) => {
+    const form = readForm(text, index, Math.min(MAX_URL + 1, Math.max(ofForms, MAX_AUTHORITY + 1)));
+    ofForms -= form?.read ?? 0;
+    if (quotedOnly && form?.quoted !== true) return undefined;
+    if (index < begin || index >= end) {
+      begin = index;
+      END.lastIndex = index;
       end = END.exec(text)!.index;
+      last = end;
+      while (TRAILING.has(text[last - 1]!)) last--;
+      ofRun = OVERLAP * (end - begin);
+      closed = end - last <= MAX_CLOSING && CLOSING.test(text.slice(last, end));
     }
-    let last = end;
-    while (TRAILING.has(text[last - 1]!)) last--;
-    const host = hostOf(text.slice(index, Math.min(last, index + MAX_URL)));
-    const url = last - index > MAX_URL ? "" : text.slice(index, last);
-    found.set(url || host, { url, host });
-    if (found.size >= MAX_LINKS) return;
-  }
+    const length = last - index;
+    const url = length > Math.min(MAX_URL, ofRun) ? "" : text.slice(index, last);
+    ofRun -= url.length;
+    if (form !== undefined) return { url, whole: wholeOf(form), host: hostOf(form.text) };
+    return { url, whole: closed ? url : "", host: hostOf(text.slice(index, Math.min(last, index + MAX_URL))) };
+  };
+}
+
+function wholeOf({ text, complete, loose }: AddressForm): string {
+  if (!complete) return "";
+  if (!loose) return text;
+  let last = text.length;
+  while (TRAILING.has(text[last - 1]!)) last--;
+  return CLOSING.test(text.slice(last)) ? text.slice(0, last) : "";
 }
 
 const AUTHORITY = /^[^/?#\\]*/u;
+/** The longest that is read for a host: names have 253 characters, and a user may come before one. */
+const MAX_AUTHORITY = 300;
 const HOST = /^(?:\[[\da-f:.]+\]|[\p{L}\p{M}\p{N}._%\-\u3002\uFF0E\uFF61]+)/iu;
 const PORT = /^:\d{1,5}/u;
 /** More of a host, as some programs take it, behind a character that others end it with. */
-const MORE = /[.\u3002\uFF0E\uFF61][\p{L}\p{N}]/u;
+const MORE = /^[^\s<]*?[.\u3002\uFF0E\uFF61][\p{L}\p{N}]/u;
 
 function hostOf(url: string): string {
   const rest = url.replace(/^[a-z]+:(?=[\\/])/iu, "").replace(/^[\\/]+/u, "");
-  const [authority = ""] = AUTHORITY.exec(rest) ?? [];
+  const [authority = ""] = AUTHORITY.exec(rest.slice(0, MAX_AUTHORITY + 1)) ?? [];
+  if (authority.length > MAX_AUTHORITY) return "";
   const named = authority.slice(authority.lastIndexOf("@") + 1);
   const [host = ""] = HOST.exec(named) ?? [];
   const behind = named.slice(host.length).replace(PORT, "");

