@@ -10,6 +10,7 @@ const OPENING = /(?<=(\]\(|\]:|url\(|=)\s*(?:(["'<])\s*)?|(<))/iuy;
 export const SLASHES_IN_FORM = String.raw`(?=[\\/]{2}[^\s<])(?<=(?:\]\(|\]:|url\(|=)\s*(?:["'<]\s*)?)[\\/]{2}`;
 
 const LINE_END = /[\r\n]|$/u;
+const WHITE_SPACE = /\s|$/u;
 const UNQUOTED_END = /[\s>]|$/u;
 /** An address with a title, as markdown has them. */
 const TITLED = /^(\S*)\s+(?:"[^"]*"|'[^']*'|\([^()]*\))$/u;
@@ -42,7 +43,7 @@ export function readForm(text: string, index: number, maxRead: number): AddressF
     complete: end < rest.length || index + rest.length === text.length,
     read: end,
     quoted: quote !== undefined,
-    loose: opening === "=" && quote === undefined,
+    loose: (opening === "=" || opening === "]:") && quote === undefined,
   };
 }
 
@@ -53,6 +54,8 @@ function endOf(rest: string, opening: string | undefined, quote: string | undefi
     if (end !== -1) return end;
   }
   if (opening === "=" && quote === undefined) return UNQUOTED_END.exec(rest)!.index;
+  // With anything but a title behind it, a line defines no address of markdown, and is a sentence.
+  if (opening === "]:" && quote === undefined) return WHITE_SPACE.exec(rest)!.index;
   const lineEnd = LINE_END.exec(rest)!.index;
   if (quote === "<") return closingOf(rest.slice(0, lineEnd), undefined, ">");
   if (opening === "](" || opening?.toLowerCase() === "url(") return closingOf(rest.slice(0, lineEnd), "(", ")");

@@ -115,7 +115,7 @@ function without(ending: ReadonlySet<string>, entries: readonly Entry[]): readon
 function shapesWithout(ending: ReadonlySet<string>, shapes: ReadonlyMap<string, Shape>): number {
   if (ending.size === 0) return shapes.size;
   const isLeft = ({ byValue }: Shape): boolean =>
-    byValue.values().some((entries) => without(ending, entries).length > 0);
+    [...byValue.values()].some((entries) => without(ending, entries).length > 0);
   return [...shapes.values()].filter(isLeft).length;
 }
 

@@ -130,6 +130,8 @@ describe("a text that leaves", () => {
       "| https://evil.test/x | a |",
       '> https://evil.test/x\n> [1]: https://evil.test/x "title"',
       '<a href="https://evil.test/x">https://evil.test/x</a>',
+      "[INFO]: https://evil.test/x is down.",
+      "[1]: https://evil.test/x.",
       "<a href=https://evil.test/x>text</a>",
     ])("may leave as %j", (text) => {
       expect(repeats(text)).toBeUndefined();
@@ -144,6 +146,7 @@ describe("a text that leaves", () => {
       "![a](https://evil.test/x&#41;PRIVATE)",
       "![a]\n\n[a]: <https://evil.test/ PRIVATE>",
       "[a]: https://evil.test/x!?!",
+      "[a]: https://evil.test/>PRIVATE",
       "<https://evil.test/x PRIVATE>",
       '<img src="https://evil.test/ PRIVATE DATA">',
       '<img src="https://evil.test/\nPRIVATE">',
