@@ -1,3 +1,4 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -18,6 +19,17 @@ export async function writePrivateFile(file: string, text: string): Promise<void
   }
   await rename(temporary, file);
   await syncFolder(dirname(file));
+}
+
+/**
+ * The same for what can be made again after a crash: it does not wait for the disk. Root may do it in a folder of the
+ * gateway's user: a link that lies where the text is written first is not followed.
+ */
+export function writePrivateFileSync(file: string, text: string): void {
+  const temporary = `${file}.tmp`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
+  renameSync(temporary, file);
 }
 
 /** Reads a file of at most so many bytes; `undefined` when there is none, and an empty text for a larger one. */

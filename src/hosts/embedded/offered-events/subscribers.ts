@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
-import { replacePrivateFile } from "../private-file.ts";
+import { writePrivateFileSync } from "../../../auth/keys/private-file.ts";
 
 const text = (maxLength: number) => Type.String({ maxLength });
 
@@ -74,7 +74,7 @@ export class Subscribers {
 
   #write(): void {
     mkdirSync(join(this.#file, ".."), { recursive: true, mode: 0o700 });
-    replacePrivateFile(this.#file, JSON.stringify(this.all));
+    writePrivateFileSync(this.#file, JSON.stringify(this.all));
   }
 }
 

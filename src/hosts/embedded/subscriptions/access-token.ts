@@ -6,7 +6,7 @@ import { textAt } from "../../../core/payload-text.ts";
 import { SenderApiError } from "../errors.ts";
 import { SenderApi } from "./sender-api.ts";
 import type { SubscriptionKind } from "./subscription.ts";
-import { replacePrivateFile } from "../private-file.ts";
+import { writePrivateFileSync } from "../../../auth/keys/private-file.ts";
 
 const text = Type.String({ minLength: 1, maxLength: 8_192 });
 
@@ -83,5 +83,5 @@ export async function accessToken(
 
 function keep(file: string, credentials: Credentials): void {
   const known = JSON.parse(readFileSync(file, "utf8")) as object;
-  replacePrivateFile(file, `${JSON.stringify({ ...known, ...credentials }, undefined, 2)}\n`);
+  writePrivateFileSync(file, `${JSON.stringify({ ...known, ...credentials }, undefined, 2)}\n`);
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { join } from "node:path";
 import Type, { type Static } from "typebox";
 import { Check } from "typebox/schema";
-import { replacePrivateFile } from "../private-file.ts";
+import { writePrivateFileSync } from "../../../auth/keys/private-file.ts";
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 
@@ -59,7 +59,7 @@ export class SubscriptionRecords {
   /** In the place of the record of the same sender and resource. */
   save(record: SubscriptionRecord): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    replacePrivateFile(this.fileOf(record), `${JSON.stringify(record, undefined, 2)}\n`);
+    writePrivateFileSync(this.fileOf(record), `${JSON.stringify(record, undefined, 2)}\n`);
   }
 
   delete(record: SubscriptionRecord): void {

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readBoundedFile, writePrivateFile } from "../../../../src/auth/keys/private-file.ts";
+import { readBoundedFile, writePrivateFile, writePrivateFileSync } from "../../../../src/auth/keys/private-file.ts";
 
 let folder: string;
 let file: string;
@@ -37,4 +37,15 @@ test.skipIf(process.platform !== "linux")("neither leaves a file open", async ()
     await readBoundedFile(file, 100);
   }
   expect(open()).toBeLessThan(before + 10);
+});
+
+test("a private file that is written at once is its owner's alone, and follows no link that lies in its way", () => {
+  const other = join(folder, "other");
+  writeFileSync(other, "of someone else");
+  symlinkSync(other, `${file}.tmp`);
+  for (const text of ["one", "two"]) {
+    writePrivateFileSync(file, text);
+    expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual([text, 0o600]);
+  }
+  expect(readFileSync(other, "utf8")).toBe("of someone else");
 });
