@@ -15,6 +15,7 @@ import { LIMITS, PoolSnapshot, call } from "./pool-snapshot.ts";
 import { withoutDescriptors } from "./without-descriptors.ts";
 
 const run = promisify(execFile);
+const JITI = fileURLToPath(new URL("../../../../node_modules/jiti", import.meta.url));
 const WALLS: SandboxIsolation = {
   command: ["/usr/bin/unshare", "--net"],
   prlimit: "/usr/bin/prlimit",
@@ -49,7 +50,7 @@ describe("the command line of a sandbox process", () => {
     ]);
     expect(command).toContain("--max-old-space-size=128");
     expect(command).toContain("--no-experimental-sqlite");
-    expect(command.at(-1)).toMatch(/\/transform\/sandbox\/worker\/sandbox-worker\.ts$/);
+    expect(command.at(-1)).toMatch(/\/transform\/sandbox\/worker\/sandbox-worker\.(?:js|ts)$/);
   });
 
   it("allows to read the folder, the code that runs in it, and nothing else", async () => {
@@ -59,11 +60,10 @@ describe("the command line of a sandbox process", () => {
 
     const allowed = command.filter((part) => part.startsWith("--allow"));
     expect(allowed[0]).toBe(`--allow-fs-read=${snapshot.path}`);
-    expect(allowed.slice(1).map((part) => part.replace(/^--allow-fs-read=.*\/(?=[^/]+\/[^/]+$)/, ""))).toEqual([
-      "src/transform",
-      "src/core",
-      "node_modules/jiti",
-    ]);
+    const worker = command.at(-1) ?? "";
+    const root = worker.slice(0, worker.indexOf("/transform/sandbox/worker/"));
+    const code = worker.endsWith(".js") ? [root] : [join(root, "transform"), join(root, "core")];
+    expect(allowed.slice(1)).toEqual([...code, JITI].map((path) => `--allow-fs-read=${path}`));
   });
 
   it("gives half of the memory to the heap, and less to what is young in a small process", async () => {
