@@ -18,7 +18,17 @@ export function batchId(ids: readonly string[]): string | undefined {
   const [first] = ids;
   if (first === undefined || ids.includes("")) return undefined;
   if (ids.length === 1 && first.length <= MAX_ID) return first;
-  return `sha256-${createHash("sha256").update(JSON.stringify(ids)).digest("hex")}`;
+  return contentId(ids);
+}
+
+/**
+ * An id of what a payload holds, for senders whose own words can be the same for two events: a second try repeats the
+ * payload, and another event differs in it.
+ */
+export function contentId(payload: unknown): string {
+  return `sha256-${createHash("sha256")
+    .update(JSON.stringify(payload) ?? "")
+    .digest("hex")}`;
 }
 
 /** The actor of an event; `undefined` without a name. An id that is empty or the name itself is left out. */

@@ -1,5 +1,6 @@
 import { itemLines, joinText, labeled, listAt, messageOf, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
+import { contentId } from "../event-fields.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { bodyAt, headline, lineAt, words } from "../message/headline.ts";
 
@@ -10,19 +11,20 @@ export const a2a = definePreset({
   name: "a2a",
   title: "A2A push notifications",
   documentation: "https://a2a-protocol.org/latest/topics/streaming-and-async/",
-  auth: { scheme: "secret", from: "header:x-a2a-notification-token" },
+  // The library for Go writes the name without X.
+  auth: { scheme: "secret", from: ["header:x-a2a-notification-token", "header:a2a-notification-token"] },
   secret: { label: "token of the push notification config", madeBy: "owner" },
   event: ({ payload }) => eventOf(payload),
   eventWhere: "the state of the task, message or artifact",
   deliveryId: {
-    // Without a time the same state could be reached twice.
+    // Without a time the same state could be reached twice; with one, version 0.3 posts the task again for each artifact.
     from({ payload }) {
       const update = updateOf(payload);
       const time = lineAt(update, "status.timestamp");
       const task = taskOf(payload);
-      return time === "" || task === "" ? undefined : joinText("/", task, stateOf(update), time);
+      return time === "" || task === "" ? undefined : joinText("/", task, stateOf(update), time, contentId(payload));
     },
-    where: "the task's id, state and time",
+    where: "the task's id, state, time and content",
     signed: false,
   },
   success: { statuses: "2xx", otherwise: "may try again; the protocol promises nothing" },

@@ -11,7 +11,7 @@ describe("the preset a2a", () => {
   itReadsSamples(a2a, {
     completed: {
       event: "completed",
-      deliveryId: `${TASK}/completed/2026-11-20T11:59:58.123Z`,
+      deliveryId: expect.stringMatching(new RegExp(`^${TASK}/completed/2026-11-20T11:59:58.123Z/sha256-[0-9a-f]{64}$`)),
       message: ["A2A: the task is completed", "The report is ready.", ...IDS, "At: 2026-11-20T11:59:58.123Z"],
     },
     artifact: {
@@ -20,7 +20,9 @@ describe("the preset a2a", () => {
     },
     version_0_3: {
       event: "input-required",
-      deliveryId: `${TASK}/input-required/2026-11-20T11:59:59.123Z`,
+      deliveryId: expect.stringMatching(
+        new RegExp(`^${TASK}/input-required/2026-11-20T11:59:59.123Z/sha256-[0-9a-f]{64}$`),
+      ),
       message: ["A2A: the task is input required", "Which quarter?", ...IDS, "At: 2026-11-20T11:59:59.123Z"],
     },
   });
@@ -34,6 +36,15 @@ describe("the preset a2a", () => {
     });
   });
 
+  // Version 0.3 posts the whole task after each artifact; its state keeps its time.
+  it("has another id for a task that has a further artifact in the same state", () => {
+    const task = { id: TASK, kind: "task", status: { state: "working", timestamp: "2026-11-20T11:59:59.123Z" } };
+    const idOf = (payload: object) => readSample(a2a, { payload }).deliveryId;
+    const artifacts = [{ artifactId: "1", parts: [{ kind: "text", text: "Half of it" }] }];
+    expect(idOf({ ...task, artifacts })).not.toBe(idOf(task));
+    expect(idOf({ ...task, artifacts })).toBe(idOf({ ...task, artifacts }));
+  });
+
   it("takes the token that the config was made with", async () => {
     const verify = async (headers: Record<string, string>) =>
       (
@@ -44,7 +55,10 @@ describe("the preset a2a", () => {
         )
       ).ok;
     expect(await verify({ "x-a2a-notification-token": "a-token-of-the-tests" })).toBe(true);
+    // As a2a-go writes it.
+    expect(await verify({ "a2a-notification-token": "a-token-of-the-tests" })).toBe(true);
     expect(await verify({ "x-a2a-notification-token": "a-token-of-others" })).toBe(false);
+    expect(await verify({ "a2a-notification-token": "a-token-of-others" })).toBe(false);
     expect(await verify({})).toBe(false);
   });
 });
