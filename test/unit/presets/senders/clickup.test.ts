@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { clickup } from "../../../../src/presets/senders/clickup.ts";
-import { verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { readSample, receivedCall, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 import { sampleCall } from "../sample-call.ts";
 
@@ -45,6 +45,16 @@ describe("the preset clickup", () => {
       event: "taskDeleted",
       message: ["ClickUp: task deleted", "Task: https://app.clickup.com/t/1vj38vv", "Ids: task 1vj38vv"],
     },
+  });
+
+  // ClickUp writes nothing else into it, and sends one for each folder and list of the space as well.
+  it("takes a second change of the same space, which has the same words, for no copy", async () => {
+    const payload = { event: "spaceUpdated", space_id: "7002367", webhook_id: "7fa3ec74-69a8-4530-a251-8a13730bd204" };
+    expect(readSample(clickup, { payload }).deliveryId).toBeUndefined();
+    const call = receivedCall(signSample(clickup, { payload }, { secrets: [SECRET], key: SECRET }));
+    const verdict = await verifyCall(clickup, call, { secrets: [SECRET] });
+    expect(verdict.ok).toBe(true);
+    expect(verdict).not.toHaveProperty("replay");
   });
 
   it("takes a signature over the exact body, and no other", async () => {
