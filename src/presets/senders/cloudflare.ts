@@ -1,5 +1,6 @@
 import { joinText, labeled, messageOf, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
+import { contentId } from "../event-fields.ts";
 import type { PresetContext, PresetEvent } from "../preset.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { bodyAt, headline, idLine, lineAt, titled, words } from "../message/headline.ts";
@@ -17,7 +18,8 @@ export const cloudflare = definePreset({
   event: eventOf,
   eventWhere: "body:alert_type, with start or end of body:alert_event",
   deliveryId: {
-    from: ["body:policy_id", "body:alert_correlation_id", "body:alert_event", "body:ts"],
+    from: idOf,
+    where: "body:policy_id + body:alert_correlation_id + body:alert_event + body:ts, or the content",
     signed: false,
   },
   skip: ({ payload }) => (isTest(payload) ? "a test, by which Cloudflare tries the webhook" : undefined),
@@ -94,6 +96,13 @@ function stateOf(payload: unknown): string {
 
 function eventOf({ payload }: PresetContext): string | undefined {
   return joinText(".", lineAt(payload, "alert_type"), stateOf(payload)) || undefined;
+}
+
+/** A policy can send several alerts in a second: without a correlation only their content tells them apart. */
+function idOf({ payload }: PresetContext): string | undefined {
+  if (lineAt(payload, "alert_type") === "") return undefined;
+  const parts = ["policy_id", "alert_correlation_id", "alert_event", "ts"].map((key) => lineAt(payload, key));
+  return parts.includes("") ? contentId(payload) : parts.join(".");
 }
 
 function message({ payload }: PresetEvent): string {

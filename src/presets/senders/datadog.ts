@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
-import { labeled, messageOf, textAt } from "../../core/payload-text.ts";
+import { joinText, labeled, messageOf, textAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { asJson } from "../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
@@ -34,8 +34,11 @@ export const datadog = definePreset({
   documentation: "https://docs.datadoghq.com/integrations/webhooks/",
   auth: { scheme: "secret", from: "header:authorization", prefix: "Bearer " },
   secret: { label: "Authorization secret", madeBy: "owner" },
-  event: ["body:event_type", "body:transition"],
-  deliveryId: { from: "body:id", signed: false },
+  event: ({ payload }) =>
+    joinText(".", filledLine(payload, "event_type"), filledLine(payload, "transition")) || undefined,
+  eventWhere: "body:event_type + body:transition",
+  // Else two events whose variable has no value would be the same one.
+  deliveryId: { from: ({ payload }) => filledLine(payload, "id") || undefined, where: "body:id", signed: false },
   sender: senderOf,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Datadog", accept: ["json", "form"] },

@@ -31,7 +31,7 @@ describe("the preset cloudflare", () => {
     },
     access_custom_certificate_expiration_type: {
       event: "access_custom_certificate_expiration_type",
-      deliveryId: "749b911ea5d04344a58e45edd099b328.1795175991",
+      deliveryId: expect.stringMatching(/^sha256-[0-9a-f]{64}$/),
       message: [
         "Cloudflare access custom certificate expiration: Certificates",
         "A certificate of login.acme.example.com expires in 14 days.",
@@ -56,6 +56,13 @@ describe("the preset cloudflare", () => {
     const { text } = cloudflare.samples["test"]!.payload as { text: string };
     expect(readSample(cloudflare, { payload: { text, alert_type: "workers_alert" } }).skip).toBeUndefined();
     expect(readSample(cloudflare, { payload: { text, data: {} } }).skip).toBeUndefined();
+  });
+
+  it("has another id for another certificate of the same policy in the same second", () => {
+    const { payload } = cloudflare.samples["access_custom_certificate_expiration_type"]!;
+    const idOf = (data: object) => readSample(cloudflare, { payload: { ...(payload as object), data } }).deliveryId;
+    expect(idOf({ certificate_id: "a" })).not.toBe(idOf({ certificate_id: "b" }));
+    expect(idOf({ certificate_id: "a" })).toBe(idOf({ certificate_id: "a" }));
   });
 
   it("takes the secret in its header, and no other", async () => {

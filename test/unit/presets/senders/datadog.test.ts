@@ -57,6 +57,11 @@ describe("the preset datadog", () => {
     },
   );
 
+  it.each(["null", "$ID", "N/A"])("takes no variable without a value for an id or an event: %j", (id) => {
+    const payload = { title: "T", id, event_type: id, transition: id };
+    expect(readSample(datadog, { payload })).toMatchObject({ event: undefined, deliveryId: undefined });
+  });
+
   it("names the person whose comment is forwarded", () => {
     const payload = { title: "T", user: "Ada" };
     expect(readSample(datadog, { payload })).toMatchObject({
