@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../event-fields.ts";
 import { embeddedBase64 } from "../embedded-payload.ts";
-import { itemLines, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { itemLines, labeled, messageOf, textAt, valueAt, wholeTextAt } from "../../core/payload-text.ts";
 import type { PresetContext } from "../preset.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, oneLine, phrase } from "../message/headline.ts";
@@ -16,6 +16,8 @@ const MAX_BODY_BYTES = 1_048_576;
 interface CloudEvent {
   /** An attribute as one line; empty when it has none of this name. */
   readonly attribute: (name: string) => string;
+  /** Of any length: cut, two ids could be taken for one. */
+  readonly whole: (name: string) => string;
   readonly data: unknown;
 }
 
@@ -60,7 +62,7 @@ export const cloudevents = definePreset({
     return { name, bot: MACHINES.has(event.attribute("authtype")) };
   },
   unwrap: (payload) => (Array.isArray(payload) ? payload.map(withData) : withData(payload)),
-  skip: ({ payload }) => (Array.isArray(payload) && payload.length === 0 ? "it holds no event" : undefined),
+  skip: (context) => (eventsOf(context).length === 0 ? "it holds no event" : undefined),
   answer: { status: 202 },
   mapping: { name: "CloudEvents", accept: ["json", "text"], maxBodyBytes: MAX_BODY_BYTES },
   message(context) {
@@ -139,20 +141,23 @@ export const cloudevents = definePreset({
   ],
 });
 
-/** In binary mode the attributes are headers, in the others the content type or the body says so. */
+/** In binary mode the attributes are headers, and the data may be a list; in the others the content type or the body says so. */
 function eventsOf({ payload, headers }: PresetContext): readonly CloudEvent[] {
-  if (Array.isArray(payload)) return (payload as unknown[]).map(structured);
   const type = textAt(headers, "content-type").toLowerCase();
-  if (type.startsWith("application/cloudevents") || textAt(headers, "ce-id") === "") return [structured(payload)];
+  if (type.startsWith("application/cloudevents") || textAt(headers, "ce-id") === "")
+    return Array.isArray(payload) ? (payload as unknown[]).map(structured) : [structured(payload)];
   const keys = typeof payload === "object" && payload !== null ? Object.keys(payload) : [];
   const text = keys.length === 1 && type.startsWith("text/") ? valueAt(payload, "text") : undefined;
-  return [{ attribute: (name) => oneLine(percentDecoded(textAt(headers, `ce-${name}`))), data: text ?? payload }];
+  const whole = (name: string) => percentDecoded(textOf(headers, `ce-${name}`));
+  return [{ attribute: (name) => oneLine(whole(name)), whole, data: text ?? payload }];
 }
 
 function structured(event: unknown): CloudEvent {
   const isEvent = textAt(event, "specversion") !== "";
+  const whole = (name: string) => textOf(event, name);
   return {
-    attribute: (name) => oneLine(textAt(event, name)),
+    attribute: (name) => oneLine(whole(name)),
+    whole,
     data: isEvent ? valueAt(event, "data") : event,
   };
 }
@@ -167,9 +172,13 @@ function percentDecoded(value: string): string {
 }
 
 /** An id is unique for its source only. */
-function idOf({ attribute }: CloudEvent): string {
-  const id = attribute("id");
-  return id === "" ? "" : headline(attribute("source"), id);
+function idOf({ whole }: CloudEvent): string {
+  const id = whole("id");
+  return id === "" ? "" : headline(whole("source"), id);
+}
+
+function textOf(attributes: unknown, name: string): string {
+  return wholeTextAt(attributes, name).trim() || textAt(attributes, name);
 }
 
 function titleOf({ attribute }: CloudEvent): string {

@@ -76,6 +76,20 @@ describe("a CloudEvent in binary mode", () => {
     expect(message).toBe("CloudEvent: t from /s about café 100%\nId: 1");
   });
 
+  it.each([[["a", "b"]], [[]]])("is one event when its data is a list: %j", (payload) => {
+    const { event, deliveryId, skip, message } = reading({ headers, payload });
+    expect({ event, deliveryId, skip }).toEqual({ event: "t", deliveryId: "/s 1", skip: undefined });
+    expect(message).toBe(["CloudEvent: t from /s", ...payload, "Id: 1"].join("\n"));
+  });
+
+  it("has an id of its own however long the ids are that begin like it", () => {
+    const idOf = (id: string) => reading({ headers: { ...headers, "ce-id": id }, payload: {} }).deliveryId;
+    const long = "x".repeat(300);
+    expect(idOf(`${long}1`)).not.toBe(idOf(`${long}2`));
+    const inBody = (id: string) => reading({ payload: { specversion: "1.0", type: "t", source: "/s", id } }).deliveryId;
+    expect(inBody(`${long}1`)).not.toBe(inBody(`${long}2`));
+  });
+
   it("keeps an attribute that is no valid escape", () => {
     expect(reading({ headers: { ...headers, "ce-subject": "100%" }, payload: {} }).message).toContain("about 100%");
   });
