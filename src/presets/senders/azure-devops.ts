@@ -1,4 +1,4 @@
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { itemLines, labeled, listAt, memberOf, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
 import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
@@ -30,7 +30,8 @@ export const azureDevops = definePreset({
     statuses: "2xx",
     otherwise: "may try again, and restricts or disables a subscription that fails too often",
   },
-  ignored: "nothing. Azure DevOps marks no bots",
+  skip: ({ payload }) => (isTest(payload) ? "Azure DevOps tests the subscription" : undefined),
+  ignored: "tests of a subscription. Azure DevOps marks no bots",
   mapping: { name: "Azure DevOps", maxBodyBytes: 2_097_152 },
   message,
   samples: {
@@ -141,53 +142,87 @@ function sample(
   };
 }
 
+/** A test comes with this id, and tells of a project that Microsoft invented. */
+function isTest(payload: unknown): boolean {
+  return lineAt(payload, "subscriptionId") === "00000000-0000-0000-0000-000000000000";
+}
+
 const PEOPLE = ["revisedBy", "pushedBy", "createdBy", "requestedFor", "checkedInBy", "lastChangedBy"];
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
-  const who = PEOPLE.map((key) => valueAt(payload, `resource.${key}`)).find(
-    (each) => lineAt(each, "displayName") !== "",
-  );
-  return who === undefined ? undefined : eventActor(lineAt(who, "displayName"), lineAt(who, "uniqueName", "id"));
+  const resource = valueAt(payload, "resource");
+  const author = actorOf(valueAt(resource, "comment.author"));
+  if (author !== undefined) return author;
+  // Whoever created a pull request need not be the one who votes on it or completes it.
+  if (/^git\.pullrequest\.(?:updated|merged)$/u.test(lineAt(payload, "eventType"))) return namedIn(payload);
+  const actors = PEOPLE.map((key) => actorOf(valueAt(resource, key)));
+  return actors.find((actor) => actor !== undefined) ?? actorOf(memberOf(fieldsOf(resource), "System.ChangedBy"));
+}
+
+/** The one with whose name the message begins, of those whom the pull request names; the longest name that fits. */
+function namedIn(payload: unknown): EventActor | undefined {
+  const text = textAt(payload, "message.text");
+  const resource = valueAt(payload, "resource");
+  const people = [valueAt(resource, "createdBy"), valueAt(resource, "closedBy"), ...listAt(resource, "reviewers")];
+  return people
+    .flatMap((person) => actorOf(person) ?? [])
+    .filter(({ name }) => text.startsWith(`${name} `))
+    .toSorted((one, other) => other.name.length - one.name.length)[0];
+}
+
+const NAME_AND_ADDRESS = /^([^<>]*)<([^<>]+)>$/u;
+
+/** A person is an object, or in older fields of work items a text: `Ada Byron <ada@example.com>`. */
+function actorOf(person: unknown): EventActor | undefined {
+  if (typeof person !== "string") return eventActor(lineAt(person, "displayName"), lineAt(person, "uniqueName", "id"));
+  const [, name = person, address = ""] = NAME_AND_ADDRESS.exec(person.trim()) ?? [];
+  return eventActor(oneLine(name) || oneLine(address), oneLine(address));
+}
+
+/** A comment on a pull request has it beside itself; elsewhere the resource is what the event is about. */
+function subjectOf(resource: unknown): unknown {
+  return valueAt(resource, "pullRequest") ?? resource;
+}
+
+function fieldsOf(resource: unknown): unknown {
+  return valueAt(resource, "revision.fields") ?? valueAt(resource, "fields");
 }
 
 function message({ payload, event = "" }: PresetEvent): string {
   const resource = valueAt(payload, "resource");
   const said = bodyAt(payload, "message.text") || headline("Azure DevOps:", words(event) || "an event");
-  const fields = valueAt(resource, "revision.fields") ?? valueAt(resource, "fields");
+  const fields = fieldsOf(resource);
+  const about = subjectOf(resource);
   const lines = [
-    titled(oneLine(said), lineAt(resource, "title") || fieldOf(fields, "System.Title")),
+    titled(oneLine(said), lineAt(about, "title") || fieldOf(fields, "System.Title")),
     labeled("Kind", fieldOf(fields, "System.WorkItemType")),
-    labeled(
-      "State",
-      words(lineAt(resource, "result") || lineAt(resource, "status") || fieldOf(fields, "System.State")),
-    ),
+    labeled("State", words(lineAt(about, "result") || lineAt(about, "status") || fieldOf(fields, "System.State"))),
     changesOf(valueAt(resource, "fields")),
     bodyAt(resource, "description"),
-    labeled("Comment", plainText(bodyAt(resource, "comment.content", "comment") || fieldOf(fields, "System.History"))),
-    labeled("Branches", refsOf(resource)),
+    labeled("Comment", plainText(bodyAt(resource, "comment.content", "comment.text", "comment") || fieldOf(fields, "System.History"))),
+    labeled("Branches", refsOf(about)),
     itemLines(listAt(resource, "commits"), commitLine),
     labeled("Commit", shortSha(lineAt(resource, "sourceVersion"))),
     labeled("Pipeline", lineAt(resource, "definition.name", "pipeline.name")),
-    labeled("Repository", lineAt(resource, "repository.remoteUrl", "repository.name")),
-    lineAt(resource, "_links.web.href", "_links.html.href", "url"),
+    labeled("Repository", lineAt(about, "repository.remoteUrl", "repository.name")),
+    lineAt(about, "_links.web.href", "_links.html.href", "url"),
     idLine(resource, {
-      "pull request": "pullRequestId",
+      "pull request": ["pullRequestId", "pullRequest.pullRequestId"],
+      comment: "comment.id",
       // Of an update `id` is the number of the update.
       "work item": ["workItemId", "revision.id", event.startsWith("workitem.") ? "id" : "none"],
       build: lineAt(resource, "buildNumber") === "" ? "none" : "id",
-      repository: "repository.id",
+      repository: ["repository.id", "pullRequest.repository.id"],
     }),
   ];
   const known =
-    listAt(resource, "commits").length > 0 || textAt(resource, "url", "id", "pullRequestId", "workItemId") !== "";
+    listAt(resource, "commits").length > 0 || textAt(about, "url", "id", "pullRequestId", "workItemId") !== "";
   return messageOf(...lines, known ? "" : asJson(resource ?? payload));
 }
 
 /** Names of fields hold dots, which a path would read as steps. */
 function fieldOf(fields: unknown, name: string): string {
-  return typeof fields === "object" && fields !== null && Object.hasOwn(fields, name)
-    ? lineAt((fields as Readonly<Record<string, unknown>>)[name], "")
-    : "";
+  return lineAt(memberOf(fields, name), "");
 }
 
 const MAX_CHANGES = 12;

@@ -74,8 +74,72 @@ describe("the preset azure-devops", () => {
     const comment = { id: 1, content: "Looks good" };
     const review = { message: { text: "Ada commented" }, resource: { comment, url: "https://dev.azure.com/a" } };
     expect(readSample(azureDevops, { payload: review }).message).toBe(
-      "Ada commented\nComment: Looks good\nhttps://dev.azure.com/a",
+      "Ada commented\nComment: Looks good\nhttps://dev.azure.com/a\nIds: comment 1",
     );
+  });
+
+  const ada = { id: "1", displayName: "Ada Byron", uniqueName: "ada@example.com" };
+  const grace = { id: "2", displayName: "Grace Murray", uniqueName: "grace@example.com" };
+  const pullRequest = {
+    repository: { id: "r1", remoteUrl: "https://dev.azure.com/acme/_git/app" },
+    pullRequestId: 42,
+    status: "active",
+    createdBy: ada,
+    title: "Fix login",
+    description: "The session ended too early.",
+    sourceRefName: "refs/heads/fix-login",
+    targetRefName: "refs/heads/main",
+    reviewers: [grace, { id: "3", displayName: "Grace", uniqueName: "g@example.com" }],
+    url: "https://dev.azure.com/acme/_apis/git/pullRequests/42",
+  };
+
+  it("reads a comment on a pull request, which stands beside it", () => {
+    const comment = { id: 7, parentCommentId: 1, content: "Why 42?", author: grace };
+    const payload = {
+      eventType: "ms.vss-code.git-pullrequest-comment-event",
+      message: { text: "Grace Murray has commented on a pull request" },
+      resource: { comment, pullRequest },
+    };
+    expect(readSample(azureDevops, { payload })).toMatchObject({
+      sender: { name: "Grace Murray", id: "grace@example.com", bot: false },
+      message: [
+        "Grace Murray has commented on a pull request: Fix login",
+        "State: active",
+        "Comment: Why 42?",
+        "Branches: fix-login into main",
+        "Repository: https://dev.azure.com/acme/_git/app",
+        "https://dev.azure.com/acme/_apis/git/pullRequests/42",
+        "Ids: pull request 42, comment 7, repository r1",
+      ].join("\n"),
+    });
+  });
+
+  it.each([
+    ["Grace Murray has approved pull request 42", { name: "Grace Murray", id: "grace@example.com", bot: false }],
+    ["Ada Byron updated the source branch", { name: "Ada Byron", id: "ada@example.com", bot: false }],
+    ["Someone Else updated the source branch", undefined],
+    [undefined, undefined],
+  ])("knows of an update of a pull request who is behind it: %s", (text, sender) => {
+    const payload = { eventType: "git.pullrequest.updated", message: { text }, resource: pullRequest };
+    expect(readSample(azureDevops, { payload }).sender).toEqual(sender);
+  });
+
+  it.each([
+    ["Ada Byron <ada@example.com>", { name: "Ada Byron", id: "ada@example.com", bot: false }],
+    ["Ada Byron", { name: "Ada Byron", bot: false }],
+    [ada, { name: "Ada Byron", id: "ada@example.com", bot: false }],
+    [undefined, undefined],
+  ])("knows who created or commented a work item: %j", (who, sender) => {
+    for (const eventType of ["workitem.created", "workitem.commented"]) {
+      const fields = { "System.ChangedBy": who, "System.Title": "Login fails" };
+      expect(readSample(azureDevops, { payload: { eventType, resource: { id: 5, fields } } }).sender).toEqual(sender);
+    }
+  });
+
+  it("skips a test of a subscription, which tells of an invented project", () => {
+    const { payload } = azureDevops.samples["git.push"]!;
+    const test = { ...(payload as object), subscriptionId: "00000000-0000-0000-0000-000000000000" };
+    expect(readSample(azureDevops, { payload: test }).skip).toBe("Azure DevOps tests the subscription");
   });
 
   it("shows a resource without an id as it is", () => {
