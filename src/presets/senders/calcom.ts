@@ -31,7 +31,7 @@ export const calcom = definePreset({
   auth: { scheme: "signature", from: "header:x-cal-signature-256", content: "{body}" },
   secret: { label: "Secret", madeBy: "owner" },
   event: "body:triggerEvent",
-  deliveryId: { from: ["body:triggerEvent", "body:payload.uid", "body:createdAt"], signed: true },
+  deliveryId: { from: idOf, where: "body:triggerEvent + body:payload.uid + body:createdAt", signed: true },
   sender: senderOf,
   skip: ({ event }) => (event === "PING" ? "Cal.com tests the webhook" : undefined),
   ignored: "the ping test. Cal.com marks no bots",
@@ -68,16 +68,31 @@ export const calcom = definePreset({
   ],
 });
 
-/** An attendee books; a cancellation names the address of the person who canceled. */
+/** The begin and the end of a meeting come as the booking itself, with nothing around it. */
+function bookingOf(payload: unknown): unknown {
+  return valueAt(payload, "payload") ?? payload;
+}
+
+/** Without a booking the time alone could be that of another event. */
+function idOf({ payload }: PresetContext): string | undefined {
+  const [booking, event, time] = [
+    lineAt(bookingOf(payload), "uid"),
+    lineAt(payload, "triggerEvent"),
+    lineAt(payload, "createdAt"),
+  ];
+  return booking === "" || time === "" ? undefined : joinText(".", event, booking, time);
+}
+
+/** An attendee books; a booking that is canceled or moved names the address of the person who did it. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
-  return eventActor(lineAt(payload, "payload.cancelledBy", "payload.attendees[0].email"));
+  return eventActor(lineAt(bookingOf(payload), "cancelledBy", "rescheduledBy", "attendees[0].email"));
 }
 
 function message({ payload, event = "" }: PresetEvent): string {
-  const about = valueAt(payload, "payload");
+  const about = bookingOf(payload);
   const title = lineAt(about, "title");
   if (title === "")
-    return messageOf(headline("Cal.com:", spoken(event).toLowerCase() || "new event"), dataLines(about ?? payload));
+    return messageOf(headline("Cal.com:", spoken(event).toLowerCase() || "new event"), dataLines(about));
   return messageOf(
     titled(headline("Cal.com:", spoken(event).toLowerCase()), title),
     labeled("When", joinText(" to ", timeText(valueAt(about, "startTime")), timeText(valueAt(about, "endTime")))),
@@ -87,7 +102,7 @@ function message({ payload, event = "" }: PresetEvent): string {
     labeled("Notes", bodyAt(about, "additionalNotes", "description")),
     labeled("Reason", bodyAt(about, "cancellationReason", "rejectionReason")),
     labeled("Status", lineAt(about, "status")),
-    idLine(about, { booking: "uid", "rescheduled from": "rescheduleUid", number: "bookingId" }),
+    idLine(about, { booking: "uid", "rescheduled from": "rescheduleUid", number: ["bookingId", "id"] }),
   );
 }
 

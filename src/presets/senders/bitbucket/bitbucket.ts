@@ -9,6 +9,8 @@ import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled 
 import { bitbucketSamples } from "./bitbucket-samples.ts";
 
 const MAX_BODY_BYTES = 4_194_304;
+/** Branches and tags of a push. */
+const MAX_CHANGES = 5;
 
 /** Webhooks of Bitbucket Cloud repositories and workspaces. */
 export const bitbucket = definePreset({
@@ -64,10 +66,15 @@ function did(payload: unknown, doing: string, title = ""): string {
 function push(payload: unknown): MessageLines {
   const changes = listAt(payload, "push.changes");
   if (changes.length === 0) return [did(payload, "pushed"), linkAt(payload, "repository")];
-  return changes.slice(0, 5).flatMap((change) => {
-    const commits = listAt(change, "commits").toReversed();
-    return [did(payload, pushed(change, commits.length)), commitLines(commits), linkAt(change, "links", "new", "old")];
-  });
+  const more = changes.length - MAX_CHANGES;
+  return [
+    ...changes.slice(0, MAX_CHANGES).flatMap((change): MessageLines => {
+      const commits = listAt(change, "commits").toReversed();
+      const link = linkAt(change, "links", "new", "old");
+      return [did(payload, pushed(change, commits.length)), commitLines(commits), link];
+    }),
+    more > 0 ? `... and ${more} more ${more === 1 ? "change" : "changes"}` : "",
+  ];
 }
 
 function pushed(change: unknown, count: number): string {

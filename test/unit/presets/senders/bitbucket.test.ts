@@ -133,6 +133,12 @@ describe("the preset bitbucket", () => {
     expect(read(event, { ...origin, ...payload }).message).toBe(lines.join("\n"));
   });
 
+  it("counts the branches and tags of a push that it does not list", () => {
+    const changes = Array.from({ length: 7 }, (_, at) => ({ created: true, new: { type: "tag", name: `v${at}` } }));
+    const lines = read("repo:push", { actor: { nickname: "ada" }, push: { changes } }).message.split("\n");
+    expect([lines.length, lines[4], lines[5]]).toEqual([6, "ada created tag v4", "... and 2 more changes"]);
+  });
+
   it("shows an event of which it knows nothing as it is", () => {
     expect(readSample(bitbucket, { payload: { strange: 1 } }).message).toBe('Bitbucket event\n{"strange":1}');
   });

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { calcom } from "../../../../src/presets/senders/calcom.ts";
-import { verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 import { sampleCall } from "../sample-call.ts";
 
@@ -65,6 +65,50 @@ describe("the preset calcom", () => {
         "Ids: booking bFJeNb2uX8ANpT3JL5EfXw, number 91",
       ],
     },
+  });
+
+  // Cal.com writes them when the meeting is booked, without `payload` around the booking.
+  it("reads a meeting that has begun or ended, which is its booking", () => {
+    const booking = {
+      id: 91,
+      uid: "bFJeNb2uX8ANpT3JL5EfXw",
+      title: "30 min between Grace Hopper and Ada Byron",
+      description: "",
+      startTime: "2026-11-23T09:30:00Z",
+      endTime: "2026-11-23T10:00:00Z",
+      createdAt: "2026-11-20T11:59:58.538Z",
+      location: "integrations:daily",
+      status: "ACCEPTED",
+      attendees: [{ email: "ada@example.com", name: "Ada Byron" }],
+    };
+    const read = (more: object) =>
+      readSample(calcom, { payload: { triggerEvent: "MEETING_ENDED", ...booking, ...more } });
+    expect(read({})).toMatchObject({
+      event: "MEETING_ENDED",
+      deliveryId: "MEETING_ENDED.bFJeNb2uX8ANpT3JL5EfXw.2026-11-20T11:59:58.538Z",
+      sender: { name: "ada@example.com" },
+      message: [
+        "Cal.com: meeting ended: 30 min between Grace Hopper and Ada Byron",
+        "When: 2026-11-23 09:30 UTC to 2026-11-23 10:00 UTC",
+        "Attendee: Ada Byron <ada@example.com>",
+        "Where: integrations:daily",
+        "Status: ACCEPTED",
+        "Ids: booking bFJeNb2uX8ANpT3JL5EfXw, number 91",
+      ].join("\n"),
+    });
+    // Bookings of a series are made at once.
+    expect(read({ uid: "another" }).deliveryId).not.toBe(read({}).deliveryId);
+  });
+
+  it("has no id for an event that has no booking", () => {
+    const payload = { triggerEvent: "MEETING_STARTED", id: 91 };
+    expect(readSample(calcom, { payload }).deliveryId).toBeUndefined();
+  });
+
+  it("names who moved a booking", () => {
+    const { payload } = calcom.samples["BOOKING_CREATED"]!.payload as { payload: object };
+    const moved = { triggerEvent: "BOOKING_RESCHEDULED", payload: { ...payload, rescheduledBy: "grace@example.com" } };
+    expect(readSample(calcom, { payload: moved }).sender).toEqual({ name: "grace@example.com", bot: false });
   });
 
   it("takes a signature over the exact body, and no other", async () => {
