@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId, eventActor, ownActor } from "../event-fields.ts";
-import { itemLines, joinText, messageOf, textAt } from "../../core/payload-text.ts";
+import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { happened, words } from "../message/headline.ts";
 import { capitalized, headline, lineAt, phrase } from "../message/headline.ts";
@@ -48,7 +48,7 @@ export const hubspot = definePreset({
   deliveryId: {
     from: ({ payload }) => batchId(eventsOf(payload).map(identityOf)),
     signed: true,
-    where: "subscriptionId, eventId, objectId and occurredAt of every event",
+    where: "subscriptionId, eventId, objects and occurredAt of every event",
   },
   sender: senderOf,
   message,
@@ -122,8 +122,18 @@ function eventsOf(payload: unknown): readonly unknown[] {
 }
 
 function identityOf(event: unknown): string {
-  const parts = ["subscriptionId", "eventId", "objectId", "occurredAt"].map((key) => textAt(event, key));
-  return parts.includes("") ? "" : parts.join("-");
+  const parts = [
+    textAt(event, "subscriptionId", "subscriptionType"),
+    textAt(event, "eventId"),
+    objectOf(event),
+    textAt(event, "occurredAt"),
+  ];
+  return parts.includes("") ? "" : joinText("-", ...parts, textAt(event, "toObjectId"));
+}
+
+/** The object that the event is about: the one that is left of a merge, the one whose association changed. */
+function objectOf(event: unknown): string {
+  return lineAt(event, "newObjectId", "primaryObjectId", "objectId", "fromObjectId");
 }
 
 /** The actor of all changes; `undefined` when several made them. HubSpot marks no bots; a change by the webhook's own app is the agent's. */
@@ -152,8 +162,8 @@ function message(event: PresetEvent): string {
 /** `Deal 902: dealstage is now closedwon (by userId:77)` and its link. */
 function changeLine(event: unknown): string {
   const [kind = "", action = ""] = lineAt(event, "subscriptionType").split(".");
-  const type = kind === "object" ? nameOfType(lineAt(event, "objectTypeId")) : kind;
-  const said = headline(capitalized(words(type)), lineAt(event, "objectId"), changeOf(event, action));
+  const type = kind === "object" ? nameOfType(lineAt(event, "objectTypeId", "fromObjectTypeId")) : kind;
+  const said = headline(capitalized(words(type)), objectOf(event), changeOf(event, action));
   const source = joinText(", ", lineAt(event, "sourceId"), lineAt(event, "changeSource"));
   return headline(said, source === "" ? "" : `(by ${source})`, linkOf(event, type));
 }
@@ -171,16 +181,44 @@ function changeOf(event: unknown, action: string): string {
     case "restore":
       return "was restored";
     case "merge":
-      return "was merged";
+      return headline("was merged", phrase("from", mergedOf(event)));
     case "privacyDeletion":
       return "was deleted for privacy";
     case "associationChange":
-      return headline("changed its association", phrase("with", lineAt(event, "toObjectId")));
+      return associationOf(event);
     case "newMessage":
       return headline("has a new message", lineAt(event, "messageId"));
     default:
       return happened(action);
   }
+}
+
+function mergedOf(event: unknown): string {
+  const merged = [valueAt(event, "primaryObjectId"), ...listAt(event, "mergedObjectIds")].map((id) => lineAt(id, ""));
+  const left = objectOf(event);
+  return joinText(
+    ", ",
+    ...itemLines(
+      merged.filter((id) => id !== "" && id !== left),
+      String,
+    ),
+  );
+}
+
+function associationOf(event: unknown): string {
+  const removed = valueAt(event, "associationRemoved");
+  const type = lineAt(event, "toObjectTypeId");
+  const other = headline(type === "" ? "" : words(nameOfType(type)), lineAt(event, "toObjectId"));
+  const kind = words(lineAt(event, "associationType"));
+  return headline(
+    typeof removed === "boolean"
+      ? removed
+        ? "lost its association"
+        : "got an association"
+      : "changed its association",
+    phrase("with", other),
+    kind === "" ? "" : `(${kind})`,
+  );
 }
 
 function nameOfType(id: string): string {
@@ -189,7 +227,7 @@ function nameOfType(id: string): string {
 
 function linkOf(event: unknown, type: string): string {
   const portal = lineAt(event, "portalId");
-  const id = lineAt(event, "objectId");
+  const id = objectOf(event);
   const typeId = Object.hasOwn(TYPE_IDS, type) ? TYPE_IDS[type]! : "";
   if (typeId === "" || !/^\d+$/.test(portal) || !/^\d+$/.test(id)) return "";
   return `https://app.hubspot.com/contacts/${portal}/record/${typeId}/${id}`;

@@ -38,6 +38,18 @@ describe("hubspot", () => {
     expect(read(base).deliveryId).not.toBe(read({ ...base, objectId: 6 }).deliveryId);
   });
 
+  // HubSpot signs the time of each try, so only the id recognizes one.
+  it.each([
+    ["contact.associationChange", { fromObjectId: 5, toObjectId: 9 }, { toObjectId: 10 }],
+    ["contact.merge", { primaryObjectId: 5, mergedObjectIds: [6] }, { primaryObjectId: 7 }],
+  ])("has an id for %s, which names its objects otherwise", (subscriptionType, objects, others) => {
+    const event = { ...base, objectId: undefined, subscriptionType, ...objects };
+    const { deliveryId } = read(event, base);
+    expect(deliveryId).toBeDefined();
+    expect(read({ ...event, attemptNumber: 1 }, base).deliveryId).toBe(deliveryId);
+    expect(read({ ...event, ...others }, base).deliveryId).not.toBe(deliveryId);
+  });
+
   it("has no id for a request in which an event has none", () => {
     expect(read(base, { ...base, eventId: undefined }).deliveryId).toBeUndefined();
   });
@@ -59,6 +71,34 @@ describe("hubspot", () => {
     ["contact.merge", {}, "Contact 5 was merged"],
     ["contact.privacyDeletion", {}, "Contact 5 was deleted for privacy"],
     ["deal.associationChange", { toObjectId: 9 }, "Deal 5 changed its association with 9"],
+    [
+      "deal.associationChange",
+      {
+        objectId: undefined,
+        fromObjectId: 5,
+        toObjectId: 9,
+        associationRemoved: true,
+        associationType: "DEAL_TO_CONTACT",
+      },
+      "Deal 5 lost its association with 9 (deal to contact)",
+    ],
+    [
+      "object.associationChange",
+      {
+        objectId: undefined,
+        fromObjectTypeId: "0-3",
+        fromObjectId: 5,
+        toObjectTypeId: "0-1",
+        toObjectId: 9,
+        associationRemoved: false,
+      },
+      "Deal 5 got an association with contact 9",
+    ],
+    [
+      "contact.merge",
+      { objectId: undefined, primaryObjectId: 5, mergedObjectIds: [6, 7], newObjectId: 8 },
+      "Contact 8 was merged from 5, 6, 7",
+    ],
     ["contact.propertyChange", { propertyName: "phone", propertyValue: "" }, "Contact 5 lost its phone"],
     ["conversation.newMessage", { messageId: "m" }, "Conversation 5 has a new message m"],
     ["line_item.archived", {}, "Line item 5 was archived"],
