@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-fields.ts";
+import { authorsAt, eventActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, EventAuthor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, idLine, lineAt, oneLine, phrase, titled } from "../message/headline.ts";
 import { personText, plainText } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
@@ -17,6 +17,7 @@ export const intercom = definePreset({
   event: "body:topic",
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
+  authors: ({ payload }) => authorsOf(valueAt(payload, "data.item")),
   vouchesForActors: true,
   roles: { admin: "trusted" },
   skip: ({ event }) => (event === "ping" ? "Intercom checks the URL" : undefined),
@@ -164,6 +165,16 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   const actor = eventActor(name, id, bot);
   const role = lineAt(author, "type");
   return actor && (role === "" ? actor : { ...actor, role });
+}
+
+/** A conversation comes with its first message, a ticket with what the contact wrote into it. */
+function authorsOf(item: unknown): readonly EventAuthor[] {
+  const isTicket = textAt(item, "type") === "ticket";
+  const contact = valueAt(item, "contacts.contacts[0].id") === undefined ? "contact" : "contacts.contacts[0]";
+  return authorsAt(item, [
+    { id: "source.author.id", role: "source.author.type" },
+    ...(isTicket ? [{ id: `${contact}.id`, role: `${contact}.type` }] : []),
+  ]);
 }
 
 /** `Ada Lovelace <ada@example.com>`; the mail to which an answer goes. */

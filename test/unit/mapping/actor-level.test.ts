@@ -125,6 +125,18 @@ describe("the level of an event that carries text of others", () => {
     expect(authors(slack, { event: { message: { user: "U9" }, attachments } })).toEqual([{ id: "U9" }, { id: "U8" }]);
     const resolved = { messages: { 1: { author: { id: "8" }, content: "x" } } };
     expect(authors(discordInteractions, { data: { resolved } })).toEqual([{ id: "8" }]);
+    const [ada, ben] = [{ account_id: "a", uuid: "{1}" }, { uuid: "{2}" }];
+    expect(authors(bitbucket, { pullrequest: { author: ada }, comment: { user: ben } })).toEqual([
+      { id: "a" },
+      { id: "{2}" },
+    ]);
+    expect(authors(bitbucket, { issue: { reporter: ben } })).toEqual([{ id: "{2}" }]);
+    const source = { body: "Pay me", author: { type: "user", id: "8" } };
+    const contacts = { contacts: [{ type: "contact", id: "9" }] };
+    const ofItem = (item: object) => authors(intercom, { data: { item } });
+    expect(ofItem({ type: "conversation", source, contacts })).toEqual([{ id: "8", role: "user" }]);
+    expect(ofItem({ type: "ticket", contacts, ticket_attributes: {} })).toEqual([{ id: "9", role: "contact" }]);
+    expect(ofItem({ type: "ticket", contact: contacts.contacts[0] })).toEqual([{ id: "9", role: "contact" }]);
   });
 
   it.each([

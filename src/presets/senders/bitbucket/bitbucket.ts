@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-fields.ts";
+import { authorsAt, eventActor } from "../../event-fields.ts";
 import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
@@ -23,6 +23,7 @@ export const bitbucket = definePreset({
   event: "header:x-event-key",
   deliveryId: { from: "header:x-request-uuid", signed: false },
   sender: senderOf,
+  authors: ({ payload }) => AUTHORED.flatMap((at) => authorsAt(payload, [{ id: idAt(payload, at) }])),
   vouchesForActors: true,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Bitbucket", links: ["bitbucket.org"], maxBodyBytes: MAX_BODY_BYTES },
@@ -39,8 +40,16 @@ export const bitbucket = definePreset({
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = actorOf(payload);
-  const id = lineAt(payload, "actor.account_id", "actor.uuid");
+  const id = lineAt(payload, idAt(payload, "actor"));
   return eventActor(name, id, /^app_?user$/i.test(textAt(payload, "actor.type")));
+}
+
+/** Whose texts an event carries. */
+const AUTHORED = ["pullrequest.author", "issue.reporter", "comment.user"] as const;
+
+/** The path of the id of an account, which app users have no other of than a UUID. */
+function idAt(payload: unknown, account: string): string {
+  return lineAt(payload, `${account}.account_id`) === "" ? `${account}.uuid` : `${account}.account_id`;
 }
 
 function actorOf(payload: unknown): string {
