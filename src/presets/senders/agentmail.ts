@@ -1,10 +1,13 @@
 import { labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
-import { dataLines } from "../message/data-lines.ts";
+import { dataLines, withoutKeys } from "../message/data-lines.ts";
 import { headline, lineAt, namesAt, spoken } from "../message/headline.ts";
 import { headerPairs, mailActor, mailHeaders, mailLines, mailTextAt, sizeAt } from "../message/mail.ts";
 import { personText } from "../message/value-text.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
+
+/** What an event other than a received mail is about. */
+const ABOUT = ["send", "delivery", "bounce", "complaint", "reject", "open", "domain"];
 
 /** Mails to the inboxes of agents at AgentMail, and events of those that they send; delivered by Svix. */
 export const agentmail = definePreset({
@@ -25,12 +28,10 @@ export const agentmail = definePreset({
   message({ payload, event }) {
     const kind = lineAt(payload, "event_type").split(".", 3)[2] ?? "";
     if (!isReceived(payload)) {
-      const about = ["send", "delivery", "bounce", "complaint", "reject", "open", "domain"].map((key) =>
-        valueAt(payload, key),
-      );
+      const about = ABOUT.map((key) => valueAt(payload, key)).find((each) => each !== undefined);
       return messageOf(
         headline(`AgentMail: ${spoken(event ?? "") || "new event"}`),
-        dataLines(about.find((each) => each !== undefined)),
+        dataLines(about ?? withoutKeys(payload, "type", "event_type", "event_id")),
       );
     }
     const mail = valueAt(payload, "message");

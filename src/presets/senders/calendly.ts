@@ -83,8 +83,9 @@ export const calendly = definePreset({
   ],
 });
 
-/** The person who booked, or who canceled: the host may have. */
+/** The person who booked, or who canceled: the host may have. Other events name only what they are about. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
+  if (!lineAt(payload, "event").startsWith("invitee")) return undefined;
   const email = lineAt(payload, "payload.email");
   const canceledBy = lineAt(payload, "payload.cancellation.canceled_by");
   if (canceledBy !== "" && hostCanceled(valueAt(payload, "payload"))) return eventActor(canceledBy);

@@ -31,7 +31,8 @@ export const circleci = definePreset({
   deliveryId: { from: "body:id", signed: true },
   sender: ({ payload }) => eventActor(authorOf(payload), emailOf(payload)),
   success: { statuses: "2xx, within 5 seconds", otherwise: "tries again later" },
-  ignored: "nothing. CircleCI marks no bots",
+  skip: ({ event }) => (event === "ping" ? "CircleCI tests the webhook" : undefined),
+  ignored: "the test ping. CircleCI marks no bots",
   mapping: { name: "CircleCI", links: ["app.circleci.com"] },
   message,
   samples: {

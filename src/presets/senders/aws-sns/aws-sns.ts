@@ -98,6 +98,8 @@ export const awsSns = definePreset({
   skip(context) {
     // An unconfirmed subscription is no event; it comes here when it is not taken as a handshake.
     if (textAt(context.payload, "Type") === "SubscriptionConfirmation") return "it only asks to confirm a subscription";
+    const service = textAt(context.payload, "Message.notificationType");
+    if (service === "AmazonSnsSubscriptionSucceeded") return "it is a test of SES";
     return textAt(context.payload, "Message.Event") === "s3:TestEvent" ? "it is a test of S3" : undefined;
   },
   answer: { status: 200 },
@@ -125,7 +127,7 @@ export const awsSns = definePreset({
     otherwise:
       "429 and 5xx: tries again by the delivery policy of the subscription, for an hour at most; other 4xx: gives up",
   },
-  ignored: "requests to confirm a subscription, the test event of S3. SNS marks no bots",
+  ignored: "requests to confirm a subscription, the test events of S3 and SES. SNS marks no bots",
   samples: {
     text: notification("The backup of shop-db has finished.", { Subject: "Backup finished" }),
     alarm: notification(

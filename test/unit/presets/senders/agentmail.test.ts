@@ -38,6 +38,16 @@ describe("the preset agentmail", () => {
     },
   });
 
+  it.each([
+    ["calendar.event.starting", { inbox_id: "a@agentmail.to", calendar_event: { title: "Stand-up" } }],
+    ["message.opened", { open: { inbox_id: "a@agentmail.to" } }],
+    ["something.new", { thing: "Stand-up" }],
+  ])("shows what an event of %s is about", (event_type, more) => {
+    const { message } = readSample(agentmail, { payload: { type: "event", event_type, event_id: "evt_1", ...more } });
+    expect(message).toContain(event_type === "message.opened" ? "a@agentmail.to" : "Stand-up");
+    expect(message).not.toContain("evt_1");
+  });
+
   it("says why a mail was kept apart, and who wrote it in older webhooks", () => {
     const message = {
       from: [{ name: "Jane Doe", email: "jane@example.com" }],

@@ -145,6 +145,14 @@ describe("messages of SNS", () => {
     expect(reading({ Message: '{"Service":"Amazon S3","Event":"s3:TestEvent"}' }).skip).toBe("it is a test of S3");
   });
 
+  it("are skipped when SES only tries the topic", () => {
+    const Message = JSON.stringify({
+      notificationType: "AmazonSnsSubscriptionSucceeded",
+      message: "You have successfully subscribed your Amazon SNS topic to receive 'Bounce' notifications.",
+    });
+    expect(reading({ Message }).skip).toBe("it is a test of SES");
+  });
+
   it("report the end of a subscription", () => {
     expect(reading({ Type: "UnsubscribeConfirmation", Message: "You have chosen to deactivate", Token: "t" })).toEqual({
       event: "UnsubscribeConfirmation",

@@ -83,6 +83,13 @@ describe("calendly", () => {
     expect(read("invitee.created", payload).sender).toEqual(sender);
   });
 
+  it.each(["event_type.updated", "contact.updated", "meeting_recap.created"])(
+    "takes no name of what %s is about for a person who acted",
+    (event) => {
+      expect(read(event, { name: "30 minutes with us", email: "ada@example.com" }).sender).toBeUndefined();
+    },
+  );
+
   it("verifies the time and the body, for three minutes", async () => {
     const signed = signSample(calendly, calendly.samples["invitee.created"]!, { secrets: [KEY], key: KEY });
     const seconds = NOW / 1_000;

@@ -40,6 +40,11 @@ describe("the preset circleci", () => {
     },
   });
 
+  it("skips the ping by which CircleCI tries the webhook", () => {
+    const payload = { type: "ping", id: "1", happened_at: "2026-11-20T11:59:58Z", webhook: { id: "2", name: "R" } };
+    expect(readSample(circleci, { payload })).toMatchObject({ event: "ping", skip: "CircleCI tests the webhook" });
+  });
+
   it.each([
     ["error", "ended with an error"],
     ["canceled", "was canceled"],
