@@ -1,6 +1,10 @@
-import { itemLines, labeled, listAt, messageOf } from "../../core/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
+import { dataLines } from "../message/data-lines.ts";
 import { counted, headline, lineAt } from "../message/headline.ts";
+
+/** Nothing else says whose files have changed. */
+const MAX_ACCOUNTS = 200;
 
 /** Notifications of Dropbox: they name the accounts whose files have changed, and its API says what. */
 export const dropbox = definePreset({
@@ -29,8 +33,12 @@ export const dropbox = definePreset({
   message({ payload }) {
     const accounts = listAt(payload, "list_folder.accounts");
     return messageOf(
-      headline("Files have changed in", counted(accounts.length, "Dropbox account")),
-      itemLines(accounts, (account) => labeled("Account", lineAt(account, ""))),
+      headline(
+        "Files have changed in",
+        accounts.length === 0 ? "Dropbox" : counted(accounts.length, "Dropbox account"),
+      ),
+      itemLines(accounts, (account) => labeled("Account", lineAt(account, "")), MAX_ACCOUNTS),
+      accounts.length === 0 ? dataLines(valueAt(payload, "list_folder")) : "",
       "Changes: POST https://api.dropboxapi.com/2/files/list_folder/continue with the account's last cursor",
     );
   },

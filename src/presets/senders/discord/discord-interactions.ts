@@ -11,7 +11,7 @@ import {
   memberOf,
 } from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, idLine, lineAt, phrase } from "../../message/headline.ts";
+import { headline, idLine, lineAt, oneLine, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
 
@@ -151,6 +151,7 @@ function message(context: PresetEvent): string {
     return messageOf(
       headline("Discord command", name && slash + name, by, place),
       itemLines(optionsOf(valueAt(payload, "data")), String),
+      filesOf(payload),
       targetOf(payload),
       idsOf(payload),
     );
@@ -168,18 +169,34 @@ function message(context: PresetEvent): string {
     return messageOf(
       headline("Discord form", name, "submitted", by, place),
       itemLines(inputsOf(payload), inputLine),
+      filesOf(payload),
       idsOf(payload),
     );
   }
   return unknownEvent("Discord", event, sender, valueAt(payload, "data"));
 }
 
+/** Of a command in the menu of a user. */
+const USER_COMMAND = "2";
+
+/** An option and an input only have the ids of their files. */
+function filesOf(payload: unknown): readonly string[] {
+  const files = Object.entries(valueAt(payload, "data.resolved.attachments") ?? {});
+  return itemLines(files, (entry) => {
+    const [id, file] = entry as [string, unknown];
+    const text = headline(lineAt(file, "filename"), textAt(file, "url"));
+    return labeled(headline("Attachment", oneLine(id)), text);
+  });
+}
+
 /** Without the interaction's token, by which anyone could answer as the application. */
 function idsOf(payload: unknown): string {
+  const isOnUser = textAt(payload, "data.type") === USER_COMMAND;
   return idLine(payload, {
     guild: "guild_id",
     channel: ["channel_id", "channel.id"],
-    message: ["message.id", "data.target_id"],
+    message: ["message.id", ...(isOnUser ? [] : ["data.target_id"])],
+    "target user": isOnUser ? "data.target_id" : "none",
     user: ["member.user.id", "user.id"],
     interaction: "id",
   });

@@ -71,7 +71,23 @@ describe("the preset discord-interactions", () => {
     const data = { name: "Report", type: 3, target_id: "7", resolved: { messages: { "7": { content: "Bad words" } } } };
     expect(read({ type: 2, data }).message).toBe("Discord command Report\nOn the message: Bad words\nIds: message 7");
     const onUser = { name: "Greet", type: 2, target_id: "8", resolved: { users: { "8": { username: "bob" } } } };
-    expect(read({ type: 2, data: onUser }).message).toBe("Discord command Greet\nOn the user: bob\nIds: message 8");
+    expect(read({ type: 2, data: onUser }).message).toBe("Discord command Greet\nOn the user: bob\nIds: target user 8");
+  });
+
+  it("says where the files are that were given to a command or a form", () => {
+    const attachments = { "9": { id: "9", filename: "log.txt", url: "https://cdn.example.com/log.txt" } };
+    const command = { name: "ask", options: [{ name: "file", type: 11, value: "9" }], resolved: { attachments } };
+    expect(read({ type: 2, data: command }).message).toBe(
+      "Discord command /ask\nfile: 9\nAttachment 9: log.txt https://cdn.example.com/log.txt",
+    );
+    const form = {
+      custom_id: "report",
+      components: [{ type: 18, component: { type: 19, custom_id: "file", values: ["9"] } }],
+      resolved: { attachments },
+    };
+    expect(read({ type: 5, data: form }).message).toBe(
+      "Discord form report submitted\nfile: 9\nAttachment 9: log.txt https://cdn.example.com/log.txt",
+    );
   });
 
   it.each([

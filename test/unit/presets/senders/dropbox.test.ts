@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { dropbox } from "../../../../src/presets/senders/dropbox.ts";
-import { verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 import { sampleCall } from "../sample-call.ts";
 
@@ -17,6 +17,16 @@ describe("the preset dropbox", () => {
         "Changes: POST https://api.dropboxapi.com/2/files/list_folder/continue with the account's last cursor",
       ],
     },
+  });
+
+  it("names every account of a notification about many, and shows one about others as it is", () => {
+    const accounts = Array.from({ length: 50 }, (_, at) => `dbid:${at}`);
+    const { message } = readSample(dropbox, { payload: { list_folder: { accounts } } });
+    expect(message.split("\n").filter((line) => line.startsWith("Account: "))).toHaveLength(50);
+    const teams = { "dbtid:1": ["dbmid:2"] };
+    expect(readSample(dropbox, { payload: { list_folder: { teams } } }).message).toBe(
+      'Files have changed in Dropbox\nteams: {"dbtid:1":["dbmid:2"]}\nChanges: POST https://api.dropboxapi.com/2/files/list_folder/continue with the account\'s last cursor',
+    );
   });
 
   it("takes a signature over the exact body, and no other", async () => {
