@@ -199,7 +199,10 @@ function message({ payload, event = "" }: PresetEvent): string {
     labeled("State", words(lineAt(about, "result") || lineAt(about, "status") || fieldOf(fields, "System.State"))),
     changesOf(valueAt(resource, "fields")),
     bodyAt(resource, "description"),
-    labeled("Comment", plainText(bodyAt(resource, "comment.content", "comment.text", "comment") || fieldOf(fields, "System.History"))),
+    labeled(
+      "Comment",
+      plainText(bodyAt(resource, "comment.content", "comment.text", "comment") || fieldOf(fields, "System.History")),
+    ),
     labeled("Branches", refsOf(about)),
     itemLines(listAt(resource, "commits"), commitLine),
     labeled("Commit", shortSha(lineAt(resource, "sourceVersion"))),
