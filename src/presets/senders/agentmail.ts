@@ -35,6 +35,7 @@ export const agentmail = definePreset({
       );
     }
     const mail = valueAt(payload, "message");
+    const html = mailTextAt(mail, "extracted_html", "html");
     return messageOf(
       mailLines({
         from: fromOf(payload),
@@ -52,8 +53,9 @@ export const agentmail = definePreset({
           type: lineAt(file, "content_type"),
           size: sizeAt(file, "size"),
         })),
-        text: mailTextAt(mail, "extracted_text", "text", "preview"),
-        html: mailTextAt(mail, "extracted_html", "html"),
+        // The preview is the beginning of the text.
+        text: mailTextAt(mail, "extracted_text", "text", ...(html === "" ? ["preview"] : [])),
+        html,
       }),
       labeled("Inbox", lineAt(mail, "inbox_id")),
       labeled("Thread", lineAt(mail, "thread_id")),

@@ -64,7 +64,8 @@ function keyText(key: string): string {
 }
 
 function busEvent(message: unknown): AwsNotification | undefined {
-  const event = lineAt(message, "detail-type");
+  // Notification rules of CodePipeline and its like write it together.
+  const event = lineAt(message, "detail-type", "detailType");
   const source = lineAt(message, "source");
   if (event === "" || source === "") return undefined;
   return {

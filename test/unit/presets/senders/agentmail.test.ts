@@ -48,6 +48,16 @@ describe("the preset agentmail", () => {
     expect(message).not.toContain("evt_1");
   });
 
+  it("shows a mail that is HTML alone, and its preview only when nothing else is there", () => {
+    const read = (more: object) =>
+      readSample(agentmail, { payload: { event_type: "message.received", message: { from: "a@b.example", ...more } } });
+    const html = "<p>Where is it?</p><p>I ordered it in May.</p>";
+    expect(read({ preview: "Where is it? I ord", html }).message).toBe(
+      "New mail from a@b.example\nWhere is it?\nI ordered it in May.",
+    );
+    expect(read({ preview: "Where is it? I ord" }).message).toBe("New mail from a@b.example\nWhere is it? I ord");
+  });
+
   it("says why a mail was kept apart, and who wrote it in older webhooks", () => {
     const message = {
       from: [{ name: "Jane Doe", email: "jane@example.com" }],

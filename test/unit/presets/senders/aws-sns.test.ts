@@ -153,6 +153,17 @@ describe("messages of SNS", () => {
     expect(reading({ Message }).skip).toBe("it is a test of SES");
   });
 
+  it("are events of the developer tools as well, which write the type together", () => {
+    const event = { detailType: "CodePipeline Pipeline Execution State Change", source: "aws.codepipeline" };
+    const Message = JSON.stringify({ ...event, region: "eu-central-1", detail: { pipeline: "app", state: "FAILED" } });
+    expect(reading({ Message })).toMatchObject({
+      event: "CodePipeline Pipeline Execution State Change",
+      message: expect.stringMatching(
+        /^CodePipeline Pipeline Execution State Change of aws.codepipeline, eu-central-1\npipeline: app\nstate: FAILED\n/,
+      ),
+    });
+  });
+
   it("report the end of a subscription", () => {
     expect(reading({ Type: "UnsubscribeConfirmation", Message: "You have chosen to deactivate", Token: "t" })).toEqual({
       event: "UnsubscribeConfirmation",
