@@ -163,13 +163,35 @@ function describeSource(source: Source): string | undefined {
 
 const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
-function refuseWrong({ name, title, documentation, setup, samples }: PresetDefinition): void {
+/** The author may have written it without a compiler, so nothing is sure to be there. */
+function refuseWrong(definition: PresetDefinition): void {
+  const given = definition as unknown as Readonly<Record<string, unknown>>;
+  const { name, title, documentation, auth, setup, samples, event, deliveryId } = given;
+  const sources = [event, (deliveryId as { from?: unknown } | undefined)?.from];
+  const noFunctions = FUNCTIONS.filter((key) => given[key] !== undefined && typeof given[key] !== "function");
+  const noLists = LISTS.filter((key) => given[key] !== undefined && !Array.isArray(given[key]));
   const problems = [
-    NAME.test(name) ? "" : "name must be lower case letters, digits and single hyphens",
-    title.trim() === "" ? "title is empty" : "",
-    documentation.startsWith("https://") ? "" : "documentation must be an https URL",
-    setup.length === 0 ? "setup has no step" : "",
-    Object.keys(samples).length === 0 ? "samples has no sample" : "",
+    NAME.test(String(name)) ? "" : "name must be lower case letters, digits and single hyphens",
+    typeof title === "string" && title.trim() !== "" ? "" : "title is empty",
+    String(documentation).startsWith("https://") ? "" : "documentation must be an https URL",
+    typeof auth === "function" || isObject(auth) ? "" : "auth must be an object or a function",
+    Array.isArray(setup) && setup.length > 0 ? "" : "setup has no step",
+    isObject(samples) && Object.keys(samples).length > 0 ? "" : "samples has no sample",
+    sources.every(isSource) ? "" : "event and deliveryId.from must be a text, a list of texts or a function",
+    noFunctions.length === 0 ? "" : `${noFunctions.join(", ")} must be functions`,
+    noLists.length === 0 ? "" : `${noLists.join(", ")} must be a list`,
   ].filter((problem) => problem !== "");
-  if (problems.length > 0) throw new TypeError(`The preset "${name}" cannot be used: ${problems.join("; ")}.`);
+  if (problems.length > 0) throw new TypeError(`The preset "${String(name)}" cannot be used: ${problems.join("; ")}.`);
+}
+
+const FUNCTIONS = ["sender", "authors", "written", "unwrap", "skip", "message", "chat"];
+const LISTS = ["handshakes", "methods", "secretSettings"];
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isSource(source: unknown): boolean {
+  if (source === undefined || typeof source === "string" || typeof source === "function") return true;
+  return Array.isArray(source) && source.every((each) => typeof each === "string");
 }

@@ -41,4 +41,17 @@ describe("a definition that cannot be used", () => {
         "title is empty; documentation must be an https URL; setup has no step; samples has no sample.",
     );
   });
+
+  // A module of the configuration's folder need not be checked by a compiler.
+  it("is refused in words when parts of it are missing or of another kind", () => {
+    expect(() => definePreset({ name: "acme" } as unknown as PresetDefinition)).toThrow(
+      'The preset "acme" cannot be used: title is empty; documentation must be an https URL; auth must be an object or ' +
+        "a function; setup has no step; samples has no sample.",
+    );
+    const odd = { event: 5, deliveryId: { from: {} }, sender: "ada", message: "hello", handshakes: {}, setup: "Paste" };
+    expect(() => preset(odd as unknown as Partial<PresetDefinition>)).toThrow(
+      'The preset "acme" cannot be used: setup has no step; event and deliveryId.from must be a text, a list of texts or ' +
+        "a function; sender, message must be functions; handshakes must be a list.",
+    );
+  });
 });

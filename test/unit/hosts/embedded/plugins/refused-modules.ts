@@ -122,7 +122,7 @@ export const PRESET_MODULES: Readonly<Record<string, Refusal>> = {
   "a preset whose parts are not there at all": {
     manifest: { ...PRESETS, presets: ["a.ts"] },
     files: { "a.ts": presetText("a").replace(/setup: .*/u, "setup: undefined,") },
-    says: `${AT}~/p/a.ts: Cannot read properties of undefined (reading 'length')`,
+    says: `${AT}~/p/a.ts: The preset "a" cannot be used: setup has no step.`,
   },
   "a preset that cannot be used": {
     manifest: { ...PRESETS, presets: ["a.ts"] },
