@@ -108,6 +108,14 @@ describe("the level of an event that carries text of others", () => {
     expect(authors(github, { issue: at(8), comment: at(7), pull_request: at(9), review: at(10) })).toEqual(
       ["7", "10", "8", "9"].map((id) => ({ id, role: "NONE" })),
     );
+    const thread = { comments: [at(11), at(12)] };
+    expect(authors(github, { pull_request: at(9), thread, sub_issue: at(13), parent_issue: at(14) })).toEqual(
+      ["9", "13", "14", "11", "12"].map((id) => ({ id, role: "NONE" })),
+    );
+    expect(authors(github, { release: { author: { id: 8 } }, workflow_run: { actor: { id: 9 } } })).toEqual([
+      { id: "8" },
+      { id: "9" },
+    ]);
     expect(authors(gitea, { issue: { user: { id: 8 } }, release: { author: { id: 9 } } })).toEqual([
       { id: "8" },
       { id: "9" },
