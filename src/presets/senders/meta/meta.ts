@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-fields.ts";
+import { eventActor, ownActor } from "../../event-fields.ts";
 import { itemLines, joinText, messageOf, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, titled, lineAt, phrase } from "../../message/headline.ts";
@@ -58,7 +58,7 @@ export const meta = definePreset({
   message,
   mapping: { name: "Meta", maxBodyBytes: MAX_BODY_BYTES },
   success: { statuses: "200", otherwise: "tries again less and less often, for 36 hours (WhatsApp: 7 days)" },
-  ignored: "receipts (sent, delivered, read) and echoes of the page's own messages",
+  ignored: "receipts (sent, delivered, read), echoes of the account's own messages, and its own comments and posts",
   samples: META_SAMPLES,
   setup: [
     "At developers.facebook.com/apps choose the app; under App settings, Basic copy the {secret} into hooks.meta.secret.",
@@ -97,9 +97,9 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   if (first === undefined || more.some(({ fromId, isEcho }) => fromId !== first.fromId || isEcho !== first.isEcho)) {
     return undefined;
   }
-  const { from, fromId, isEcho } = first;
+  const { from, fromId, isEcho, isOwn } = first;
   const name = from || fromId;
-  return eventActor(name, fromId, isEcho);
+  return isOwn ? ownActor(name, fromId) : eventActor(name, fromId, isEcho);
 }
 
 function skipOf({ payload }: PresetEvent): string | undefined {
