@@ -12,6 +12,21 @@ const interaction = (payload: object) =>
   readSample(slack, { format: "form", payload: { payload: JSON.stringify(payload) } });
 
 describe("the preset slack", () => {
+  it("skips the preview of a link, which comes as a change of the message, and no edit", () => {
+    const message = { type: "message", user: "U0ADA", text: "See <https://example.com>", ts: "1.0" };
+    const skipOf = (changed: object, before: object = message) =>
+      event({ type: "message", subtype: "message_changed", message: changed, previous_message: before }).skip;
+    expect(skipOf({ ...message, attachments: [{ from_url: "https://example.com" }] })).toBe(
+      "Slack added the preview of a link, and no one edited the message",
+    );
+    const edited = { ...message, edited: { user: "U0ADA", ts: "2.0" } };
+    expect(skipOf({ ...edited, attachments: [] }, edited)).toMatch(/preview/);
+    for (const change of [{ ...edited, text: "See this" }, edited, { ...message, text: "" }]) {
+      expect(skipOf(change)).toBeUndefined();
+    }
+    expect(skipOf(message, {})).toBeUndefined();
+  });
+
   it("takes for a chat only direct messages and commands of a person", () => {
     const direct = {
       type: "message",
