@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor, ownActor } from "../event-fields.ts";
+import { authorsAt, eventActor, ownActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
@@ -39,6 +39,7 @@ export const x = definePreset({
   eventWhere: "the name of the list of events, or of the object",
   deliveryId: { from: deliveryIdOf, signed: true, where: "the id of the event, when the payload holds only one" },
   sender: senderOf,
+  authors: ({ payload }) => itemsOf(payload).flatMap((item) => authorsAt(item, OTHERS)),
   vouchesForActors: true,
   skip({ event }) {
     if (event === undefined) return "there is no event in it";
@@ -125,6 +126,9 @@ export const x = definePreset({
     "What the subscribed account does itself wakes no agent unless ignoreBots is false, since the agent may have done it.",
   ],
 });
+
+/** Whose post is shared or liked. */
+const OTHERS = ["retweeted_status", "favorited_status"].map((at) => ({ id: `${at}.user.id_str` }));
 
 const SUFFIX = "_events";
 

@@ -21,6 +21,8 @@ export interface MetaUpdate {
   readonly isEcho: boolean;
   /** A comment or post of the account itself, which the agent may have written. */
   readonly isOwn: boolean;
+  /** A message that someone else wrote, and that does not say who. */
+  readonly isForwarded: boolean;
 }
 
 const NOTHING: MetaUpdate = {
@@ -35,6 +37,7 @@ const NOTHING: MetaUpdate = {
   isReceipt: false,
   isEcho: false,
   isOwn: false,
+  isForwarded: false,
 };
 
 /** All updates of a payload `{ object, entry: [{ changes, messaging, standby }] }`, in order. */
@@ -133,6 +136,7 @@ function whatsAppMessage(message: unknown, value: unknown, to: string): MetaUpda
     from: lineAt(contact, "profile.name"),
     fromId,
     to,
+    isForwarded: ["forwarded", "frequently_forwarded"].some((mark) => valueAt(message, `context.${mark}`) === true),
     text: joinText(
       "\n",
       contentText(message) || (mediaId(message) === "" ? asJson(memberOf(message, type)) : ""),

@@ -52,6 +52,7 @@ export const meta = definePreset({
   eventWhere: "the product, and what the first update is",
   deliveryId: { from: deliveryIdOf, signed: true, where: "the id of the message, when the batch holds only one" },
   sender: senderOf,
+  authors: ({ payload }) => (metaUpdates(payload).some(({ isForwarded }) => isForwarded) ? [{}] : []),
   vouchesForActors: true,
   skip: skipOf,
   answer: { status: 200 },
