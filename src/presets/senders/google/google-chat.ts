@@ -1,12 +1,12 @@
 import Type from "typebox";
 import type { AuthInput } from "../../../config/auth/schema.ts";
 import type { PresetSettings } from "../../../config/preset.ts";
-import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import { definePreset } from "../../define-preset.ts";
 import { eventActor } from "../../event-fields.ts";
 import type { PresetContext } from "../../preset.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";
-import { dataLines } from "../../message/data-lines.ts";
+import { asJson, dataLines } from "../../message/data-lines.ts";
 
 const CHAT = "chat@system.gserviceaccount.com";
 
@@ -88,6 +88,7 @@ export const googleChat = definePreset({
       text,
       ...listAt(payload, "message.attachment").map((file) => labeled("Attachment", lineAt(file, "contentName"))),
       event === "MESSAGE" ? "" : dataLines(valueAt(payload, "common.parameters")),
+      inputLines(valueAt(payload, "common.formInputs")),
       labeled("Action", lineAt(payload, "common.invokedFunction", "action.actionMethodName")),
       labeled("Space", lineAt(payload, "space.name")),
       labeled("Thread", lineAt(payload, "message.thread.name")),
@@ -177,6 +178,16 @@ function ofAddOn(payload: unknown): unknown {
     common: valueAt(payload, "commonEventObject"),
     ...(typeof data === "object" ? data : {}),
   };
+}
+
+/** What was entered in a card or a dialog, by the name of the field. */
+function inputLines(inputs: unknown): readonly string[] {
+  if (typeof inputs !== "object" || inputs === null) return [];
+  return itemLines(Object.entries(inputs), (field) => {
+    const input = valueAt(field, "[1]");
+    const chosen = listAt(input, "stringInputs.value").map((value) => lineAt(value, ""));
+    return labeled(lineAt(field, "[0]"), joinText(", ", ...chosen) || asJson(input));
+  });
 }
 
 function saidBy(event: string | undefined): string {

@@ -11,9 +11,10 @@ import {
   wholeTextAt,
 } from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetEvent } from "../../preset.ts";
-import { headline, idLine, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
+import { headline, idLine, lineAt, phrase, titled } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { slackText } from "./slack-text.ts";
+import { entriesOf, inputsOf, inputValue } from "./slack-inputs.ts";
 import { slackActor, slackAuthors } from "./slack-actor.ts";
 import { slackChat } from "./slack-chat.ts";
 import { slackObjects } from "./slack-objects.ts";
@@ -210,32 +211,6 @@ function placeOf(payload: unknown): string {
 function actionLine(action: unknown): string {
   const name = textAt(action, "text.text", "action_id", "name", "type");
   return titled(name, inputValue(action));
-}
-
-/** The blocks of a form hold their inputs by action id: `{ block: { action: input } }`; a line each. */
-function inputsOf(payload: unknown): readonly string[] {
-  const inputs = entriesOf(valueAt(payload, "view.state.values")).flatMap(([, block]) => entriesOf(block));
-  return inputs.map(([name, input]) => labeled(oneLine(name) || "input", inputValue(input)));
-}
-
-function inputValue(input: unknown): string {
-  const chosen = listAt(input, "selected_options").map((option) => textAt(option, "text.text", "value"));
-  const value = textAt(
-    input,
-    "value",
-    "selected_option.text.text",
-    "selected_option.value",
-    "selected_date",
-    "selected_time",
-    "selected_user",
-    "selected_conversation",
-    "selected_channel",
-  );
-  return joinText(", ", value, ...chosen);
-}
-
-function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 }
 
 const TS = [

@@ -66,6 +66,17 @@ describe("the preset google-chat", () => {
     expect(readSample(googleChat, { payload }).message).toBe(`Google Chat: Ada ${happened}\norder: 7\nAction: approve`);
   });
 
+  it("shows what was entered in a form", () => {
+    const formInputs = {
+      name: { stringInputs: { value: ["Kai", "Bo"] } },
+      day: { dateInput: { msSinceEpoch: "1795132800000" } },
+    };
+    const { message } = readSample(googleChat, { payload: { type: "CARD_CLICKED", common: { formInputs } } });
+    expect(message).toBe(
+      'Google Chat: someone clicked on a card\nname: Kai, Bo\nday: {"dateInput":{"msSinceEpoch":"1795132800000"}}',
+    );
+  });
+
   it("tells two clicks on one card from each other, and from the same click again", () => {
     const click = (second: number) => ({
       type: "CARD_CLICKED",

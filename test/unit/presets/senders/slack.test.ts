@@ -166,13 +166,17 @@ describe("the preset slack", () => {
             c: {
               who: { type: "multi_static_select", selected_options: [{ text: { text: "Us" } }, { value: "them" }] },
             },
+            e: { people: { type: "multi_users_select", selected_users: ["U2", "U3"] } },
+            f: { start: { type: "datetimepicker", selected_date_time: 1_795_176_000 } },
+            g: { log: { type: "file_input", files: [{ id: "F1", name: "night.log" }] } },
+            h: { more: { type: "rich_text_input", rich_text_value: { elements: [{ type: "text", text: "Hot" }] } } },
             d: { nothing: { type: "plain_text_input", value: null } },
           },
         },
       },
     });
     expect(reading.message).toBe(
-      "Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\nIds: user U1",
+      "Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\npeople: U2, U3\nstart: 2026-11-20 12:00 UTC\nlog: night.log\nmore: [{\"type\":\"text\",\"text\":\"Hot\"}]\nIds: user U1",
     );
   });
 
