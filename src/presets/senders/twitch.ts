@@ -42,7 +42,8 @@ export const twitch = definePreset({
     statuses: "2xx, within a few seconds",
     otherwise: "tries again, and revokes the subscription after too many failures",
   },
-  ignored: "chat messages of the account that reads the chat, unless it is the channel's own. Twitch marks no other bots",
+  ignored:
+    "chat messages of the account that reads the chat, unless it is the channel's own. Twitch marks no other bots",
   mapping: { name: "Twitch" },
   message,
   samples: {

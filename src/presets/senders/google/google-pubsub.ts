@@ -21,7 +21,7 @@ export const googlePubsub = definePreset({
     const data = valueAt(payload, "message.data");
     return messageOf(
       headline(`Pub/Sub: ${event ?? "message"}`, phrase("from", lastPart(lineAt(payload, "subscription")))),
-      valueAt(data, "incident") === undefined ? (bodyAt(data, "") || dataLines(data)) : incidentLines(data),
+      valueAt(data, "incident") === undefined ? bodyAt(data, "") || dataLines(data) : incidentLines(data),
       dataLines(valueAt(payload, "message.attributes")),
       labeled("Message id", textAt(payload, "message.messageId", "message.message_id")),
     );

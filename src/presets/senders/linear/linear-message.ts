@@ -159,14 +159,7 @@ function agentSession(payload: unknown): MessageLines {
 /** `Linear: project update created by Ada`. */
 function anyEvent(event: string | undefined, payload: unknown): MessageLines {
   const kind = spoken(lineAt(payload, "type").replace(/([a-z])([A-Z])/g, "$1 $2")).toLowerCase() || spoken(event ?? "");
-  const by = lineAt(
-    payload,
-    "actor.name",
-    "actor.service",
-    "actor.email",
-    "notification.actor.name",
-    "data.user.name",
-  );
+  const by = lineAt(payload, "actor.name", "actor.service", "actor.email", "notification.actor.name", "data.user.name");
   const title = lineAt(payload, "data.title", "data.name", "data.emoji", "issueData.title", "notification.issue.title");
   const link = textAt(payload, "url", "data.url", "notification.issue.url");
   return [

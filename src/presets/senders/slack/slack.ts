@@ -85,7 +85,8 @@ export const slack = definePreset({
     statuses: "2xx, within 3 seconds",
     otherwise: "tries 3 times within about 6 minutes, and turns events off when nearly all fail",
   },
-  ignored: "messages of bots and apps, Slackbot and the app itself, previews that Slack adds to a message, checks of the URL, requests for a menu's options",
+  ignored:
+    "messages of bots and apps, Slackbot and the app itself, previews that Slack adds to a message, checks of the URL, requests for a menu's options",
   samples: SLACK_SAMPLES,
   setup: [
     "At api.slack.com/apps choose the app; under Basic Information, App Credentials, copy the {secret} into hooks.slack.secret.",

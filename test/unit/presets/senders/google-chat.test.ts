@@ -99,7 +99,11 @@ describe("the token of Google Chat", () => {
     [key, another] = await Promise.all([makeKey("chat-key"), makeKey("chat-key")]);
   });
 
-  async function verify(settings: { audience: string; serviceAccount?: string }, claims: Record<string, unknown>, signer = key) {
+  async function verify(
+    settings: { audience: string; serviceAccount?: string },
+    claims: Record<string, unknown>,
+    signer = key,
+  ) {
     const jwksUrl = googleChat.auth(settings).jwksUrl;
     const fetch = (url: string) =>
       Promise.resolve({

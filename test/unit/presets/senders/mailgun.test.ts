@@ -141,7 +141,9 @@ describe("the preset mailgun-inbound", () => {
     const idOf = (payload: object) => readSample(mailgunInbound, { format: "form", payload }).deliveryId;
     expect(idOf({ recipient: "support@in.example.com", subject: "Disk is full" })).toBeUndefined();
     const headers = JSON.stringify([["Message-ID", "<1@example.com>"]]);
-    expect(idOf({ recipient: "a@in.example.com", "message-headers": headers })).toBe("<1@example.com>.a@in.example.com");
+    expect(idOf({ recipient: "a@in.example.com", "message-headers": headers })).toBe(
+      "<1@example.com>.a@in.example.com",
+    );
   });
 
   it("says that Mailgun takes a mail for spam", () => {

@@ -176,7 +176,7 @@ describe("the preset slack", () => {
       },
     });
     expect(reading.message).toBe(
-      "Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\npeople: U2, U3\nstart: 2026-11-20 12:00 UTC\nlog: night.log\nmore: [{\"type\":\"text\",\"text\":\"Hot\"}]\nIds: user U1",
+      'Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\npeople: U2, U3\nstart: 2026-11-20 12:00 UTC\nlog: night.log\nmore: [{"type":"text","text":"Hot"}]\nIds: user U1',
     );
   });
 
