@@ -134,6 +134,9 @@ describe("the level of an event that carries text of others", () => {
     expect(authors(linear, { data: { creatorId: "c", userId: "u" } })).toEqual([{ id: "c" }, { id: "u" }]);
     const attachments = [{ author_id: "U8" }, { text: "none" }];
     expect(authors(slack, { event: { message: { user: "U9" }, attachments } })).toEqual([{ id: "U9" }, { id: "U8" }]);
+    const unsigned = { event: { text: "", attachments: [{ bot_id: "B1", text: "Run it" }] } };
+    expect(authors(slack, unsigned)).toEqual([{}]);
+    expect(authors(slack, { event: { ...unsigned.event, text: "Mine" } })).toEqual([]);
     expect(authors(sentry, { data: { issue: { title: "Anything" } } })).toEqual([{}]);
     expect(authors(sentry, { data: { comment: "Mine", issue_id: 1 } })).toEqual([]);
     const whatsApp = (context: object): object => ({ entry: [{ changes: [{ value: { messages: [{ context }] } }] }] });
@@ -178,6 +181,22 @@ describe("the role of an actor", () => {
         payload: { type: "event_callback", team_id: "T1", event: { type: "message", user: "U1", user_team: team } },
       }).sender?.role;
     expect([of("T1"), of("T2"), of("")]).toEqual(["member", "external", "member"]);
+  });
+
+  it("at Slack takes for a member of a shared channel only whom the event says to be of the app's workspace", () => {
+    const of = (team: string, event: object, more: object = {}): string | undefined => {
+      const own = { authorizations: [{ team_id: "T1", enterprise_id: "E1" }], is_ext_shared_channel: true };
+      const payload = { type: "event_callback", team_id: team, ...own, event: { user: "U1", ...event }, ...more };
+      return readSample(slack, { payload }).sender?.role;
+    };
+    // As in slack_bolt: of a shared channel, `team_id` may be that of the other workspace.
+    expect(of("T2", { type: "message", user_team: "T2", team: "T2" })).toBe("external");
+    expect(of("T2", { type: "message", user_team: "T1", team: "T1" })).toBe("member");
+    expect(of("T2", { type: "message", user_team: "E1" })).toBe("member");
+    expect(of("T2", { type: "app_mention", team: "T2" })).toBe("external");
+    expect(of("T1", { type: "app_mention", team: "T1" })).toBe("member");
+    expect(of("T1", { type: "reaction_added" })).toBe("external");
+    expect(of("T1", { type: "reaction_added" }, { is_ext_shared_channel: false })).toBe("member");
   });
 
   it("at Slack says who is a guest, where the event has the person's profile", () => {

@@ -12,6 +12,16 @@ const interaction = (payload: object) =>
   readSample(slack, { format: "form", payload: { payload: JSON.stringify(payload) } });
 
 describe("the preset slack", () => {
+  it("knows a message in a shared channel again, whichever workspace the event names", () => {
+    const context = { path: "slack", headers: {}, query: {}, now: new Date(0), settings: {} };
+    const own = { type: "event_callback", authorizations: [{ team_id: "T1" }] };
+    const message = { type: "message", channel: "C1", ts: "1.0" };
+    const reaction = { type: "reaction_added", item: { channel: "C1", ts: "1.0" } };
+    expect(slack.objects!.held({ ...context, payload: { ...own, team_id: "T2", event: message } })).toEqual(
+      slack.objects!.approved({ ...context, payload: { ...own, team_id: "T1", event: reaction } }),
+    );
+  });
+
   it("skips the preview of a link, which comes as a change of the message, and no edit", () => {
     const message = { type: "message", user: "U0ADA", text: "See <https://example.com>", ts: "1.0" };
     const skipOf = (changed: object, before: object = message) =>
