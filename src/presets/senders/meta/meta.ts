@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
-import { eventActor, ownActor } from "../../event-fields.ts";
+import { batchEvent, eventActor, ownActor } from "../../event-fields.ts";
 import { itemLines, joinText, messageOf, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, titled, lineAt, phrase } from "../../message/headline.ts";
@@ -49,7 +49,7 @@ export const meta = definePreset({
     },
   ],
   event: ({ payload }) => eventOf(payload),
-  eventWhere: "the product, and what the first update is",
+  eventWhere: "the product, and what its updates are",
   deliveryId: { from: deliveryIdOf, signed: true, where: "the id of the message, when the batch holds only one" },
   sender: senderOf,
   authors: ({ payload }) => (metaUpdates(payload).some(({ isForwarded }) => isForwarded) ? [{}] : []),
@@ -82,9 +82,9 @@ function newsOf(updates: readonly MetaUpdate[]): readonly MetaUpdate[] {
 }
 
 function eventOf(payload: unknown): string | undefined {
-  const product = productOf(payload)?.key;
-  const [first] = newsOf(metaUpdates(payload));
-  return joinText(".", product ?? "", first?.kind ?? "") || undefined;
+  const product = productOf(payload)?.key ?? "";
+  const kinds = newsOf(metaUpdates(payload)).map(({ kind }) => joinText(".", product, kind));
+  return batchEvent(kinds.length === 0 ? [product] : kinds);
 }
 
 function deliveryIdOf({ payload }: PresetContext): string | undefined {

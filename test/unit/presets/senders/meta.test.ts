@@ -116,7 +116,7 @@ describe("the preset meta", () => {
       { sender: { id: "7" }, reaction: { action: "react", emoji: "❤️" } },
     );
     expect(batch).toMatchObject({
-      event: "messenger.message",
+      event: "messenger.message+messenger.reaction",
       deliveryId: undefined,
       skip: undefined,
       sender: { name: "7" },
