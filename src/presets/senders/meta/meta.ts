@@ -77,8 +77,12 @@ function productOf(payload: unknown): { readonly key: string; readonly title: st
 
 /** The updates that say most of the batch: no receipts and echoes if there is anything else. */
 function newsOf(updates: readonly MetaUpdate[]): readonly MetaUpdate[] {
-  const news = updates.filter(({ isReceipt, isEcho }) => !isReceipt && !isEcho);
+  const news = updates.filter(isNews);
   return news.length > 0 ? news : updates;
+}
+
+function isNews({ isReceipt, isEcho }: MetaUpdate): boolean {
+  return !isReceipt && !isEcho;
 }
 
 function eventOf(payload: unknown): string | undefined {
@@ -124,9 +128,11 @@ function message({ payload, event }: PresetEvent): string {
       only.ids,
     );
   }
+  // Receipts last: of a long batch they would hide the rest.
+  const [news, rest] = [updates.filter(isNews), updates.filter((update) => !isNews(update))];
   return messageOf(
     `${title}: ${updates.length} updates`,
-    itemLines(updates, (update) => updateLine(update as MetaUpdate)),
+    itemLines([...news, ...rest], (update) => updateLine(update as MetaUpdate)),
   );
 }
 

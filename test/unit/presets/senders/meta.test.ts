@@ -122,13 +122,19 @@ describe("the preset meta", () => {
       sender: { name: "7" },
     });
     expect(batch.message).toBe(
-      "Messenger: 3 updates\n- read receipt from 7\n- message from 7 (Ids: message m1): One\n- reaction react from 7: ❤️",
+      "Messenger: 3 updates\n- message from 7 (Ids: message m1): One\n- reaction react from 7: ❤️\n- read receipt from 7",
     );
   });
 
   it("has no sender for a batch of several people", () => {
     const of = (id: string) => ({ sender: { id }, message: { mid: id, text: "Hi" } });
     expect(page(of("7"), of("8")).sender).toBeUndefined();
+  });
+
+  it("shows a message among many receipts", () => {
+    const receipts = Array.from({ length: 30 }, () => ({ sender: { id: "7" }, read: { watermark: 1 } }));
+    const batch = page(...receipts, { sender: { id: "7" }, message: { mid: "m1", text: "Help" } });
+    expect(batch.message).toContain("- message from 7 (Ids: message m1): Help");
   });
 
   it("counts what does not fit into the message of a batch", () => {
