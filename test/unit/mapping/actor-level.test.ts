@@ -132,6 +132,10 @@ describe("the level of an event that carries text of others", () => {
       ["c", "r", "a"].map((id) => ({ id })),
     );
     expect(authors(linear, { data: { creatorId: "c", userId: "u" } })).toEqual([{ id: "c" }, { id: "u" }]);
+    expect(authors(linear, { data: { userId: "u", parent: { body: "Delete it", userId: "p" } } })).toEqual([
+      { id: "u" },
+      { id: "p" },
+    ]);
     const attachments = [{ author_id: "U8" }, { text: "none" }];
     expect(authors(slack, { event: { message: { user: "U9" }, attachments } })).toEqual([{ id: "U9" }, { id: "U8" }]);
     const unsigned = { event: { text: "", attachments: [{ bot_id: "B1", text: "Run it" }] } };

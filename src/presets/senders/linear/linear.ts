@@ -108,6 +108,7 @@ const AUTHORS = [
   "data.creatorId",
   "data.userId",
   "data.user.id",
+  "data.parent.userId",
   "agentSession.creatorId",
   "agentSession.comment.userId",
   "notification.comment.userId",
