@@ -1,8 +1,9 @@
-import { messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { joinText, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
 import { embeddedPayload } from "../embedded-payload.ts";
 import { lineAt } from "../message/headline.ts";
 import { formFiles, headerPairs, mailActor, mailHeaders, mailLines, mailTextAt } from "../message/mail.ts";
+import type { PresetContext } from "../preset.ts";
 import { mailgunSigned } from "./mailgun.ts";
 
 /** A mail has up to 25 MB with its attachments, and every header comes twice. */
@@ -17,7 +18,7 @@ export const mailgunInbound = definePreset({
   event: ({ payload }) => (textAt(payload, "recipient") === "" ? undefined : "mail.received"),
   eventWhere: "mail.received, if there is a recipient",
   // A mail to two addresses comes twice; the token may be another when Mailgun tries again.
-  deliveryId: { from: ["body:Message-Id", "body:recipient"], signed: false },
+  deliveryId: { from: deliveryIdOf, where: "body:Message-Id + body:recipient", signed: false },
   sender: ({ payload }) =>
     mailActor(lineAt(payload, "from", "From", "sender"), headersOf(payload).get("auto-submitted")),
   success: { statuses: "200", otherwise: "406: gives up; otherwise tries again for 8 hours" },
@@ -101,6 +102,12 @@ export const mailgunInbound = definePreset({
     "Mailgun signs a time and a token, not the mail: each token is taken once, and only https keeps others from changing a mail on its way.",
   ],
 });
+
+/** None for a mail without an id of its own: by its recipient alone it would be a copy of every other. */
+function deliveryIdOf({ payload }: PresetContext): string | undefined {
+  const id = textAt(payload, "Message-Id") || (headersOf(payload).get("message-id") ?? "");
+  return id === "" ? undefined : joinText(".", id, textAt(payload, "recipient"));
+}
 
 function headersOf(payload: unknown): ReadonlyMap<string, string> {
   const list = valueAt(payload, "message-headers");

@@ -46,7 +46,7 @@ export const sendgrid = definePreset({
     if (events.length !== 1) {
       return messageOf(
         events.length === 0 ? "SendGrid: no events" : `SendGrid: ${events.length} events`,
-        itemLines(events, eventLine),
+        itemLines(newsFirst(events), eventLine),
       );
     }
     const [event] = events;
@@ -121,6 +121,14 @@ export const sendgrid = definePreset({
 
 function eventsOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [];
+}
+
+/** The usual way of a mail: of a long batch it would hide the mail that bounced. */
+const USUAL: ReadonlySet<string> = new Set(["processed", "delivered", "open", "click"]);
+
+function newsFirst(events: readonly unknown[]): readonly unknown[] {
+  const isUsual = (event: unknown): boolean => USUAL.has(lineAt(event, "event"));
+  return [...events.filter((event) => !isUsual(event)), ...events.filter(isUsual)];
 }
 
 function eventLine(event: unknown): string {

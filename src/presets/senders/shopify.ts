@@ -1,8 +1,9 @@
 import { definePreset } from "../define-preset.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
+import { asJson } from "../message/data-lines.ts";
 import { happened, words } from "../message/headline.ts";
-import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { capitalized, headline, idLine, lineAt, namesAt, phrase, titled } from "../message/headline.ts";
 import { decimalAmount } from "../message/value-text.ts";
 import { personText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
@@ -119,7 +120,14 @@ function message({ payload, event, headers }: PresetEvent): string {
   const shop = SHOP.test(headers["x-shopify-shop-domain"] ?? "") ? headers["x-shopify-shop-domain"]! : "";
   const store = labeled("Store", shop);
   const duty = event !== undefined && Object.hasOwn(DUTIES, event) ? DUTIES[event]! : "";
-  if (duty !== "") return messageOf(titled(duty, lineAt(payload, "name", "customer.email", "shop_domain")), store);
+  if (duty !== "") {
+    return messageOf(
+      titled(duty, lineAt(payload, "name", "customer.email", "shop_domain")),
+      labeled("Orders", namesAt(payload, "orders_requested") || namesAt(payload, "orders_to_redact")),
+      idLine(payload, { customer: "customer.id", shop: "shop_id", request: "data_request.id" }),
+      store,
+    );
+  }
   const [topic = "", action = ""] = (event ?? "").split("/");
   if (!Object.hasOwn(SUBJECTS, topic))
     return genericMessage({ title: "Shopify", event, object: payload, lines: [store] });
@@ -145,8 +153,9 @@ function message({ payload, event, headers }: PresetEvent): string {
     labeled("Reason", words(textAt(payload, "cancel_reason", "reason"))),
     labeled("Status", words(textAt(payload, "status"))),
     labeled("Tracking", lineAt(payload, "tracking_url", "tracking_number")),
-    labeled("Note", textAt(payload, "note")),
-    labeled("Order", lineAt(payload, "order_id")),
+    labeled("Note", textAt(payload, "note", "order_edit.staff_note")),
+    labeled("Changed items", asJson(valueAt(payload, "order_edit.line_items"))),
+    labeled("Order", lineAt(payload, "order_id", "order_edit.order_id")),
     labeled("Id", id),
     store,
     page !== "" && shop !== "" && /^\d+$/.test(id) ? `https://${shop}/admin/${page}/${id}` : "",

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { authorsAt, eventActor } from "../event-fields.ts";
+import { authorsAt, eventActor, ownActor } from "../event-fields.ts";
 import {
   joinText,
   labeled,
@@ -61,7 +61,7 @@ export const telegram = definePreset({
   chat,
   mapping: { name: "Telegram" },
   success: { statuses: "2xx", otherwise: "tries again a reasonable number of times" },
-  ignored: "updates of users that Telegram marks as bots",
+  ignored: "updates of users that Telegram marks as bots, and what the bot sends for a business account",
   samples: {
     message: {
       payload: {
@@ -158,13 +158,20 @@ function contentOf(payload: unknown): unknown {
   return kind === undefined ? undefined : memberOf(payload, kind);
 }
 
+/** In the name of a group or a channel someone writes through an account of Telegram's own, which is marked as a bot. */
+function writerOf(content: unknown): unknown {
+  return ["sender_chat", "actor_chat", "from", "user"]
+    .map((key) => valueAt(content, key))
+    .find((who) => textAt(who, "id", "username", "first_name") !== "");
+}
+
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const content = contentOf(payload);
-  const from = [valueAt(content, "from"), valueAt(content, "user"), valueAt(content, "sender_chat")].find(
-    (who) => textAt(who, "id", "username", "first_name") !== "",
-  );
+  const from = writerOf(content);
   const id = lineAt(from, "id");
   const name = lineAt(from, "username") || nameOf(from) || id;
+  // A business account has one bot, which gets what it sends for the account back as a message of the account.
+  if (valueAt(content, "sender_business_bot") !== undefined) return ownActor(name, id);
   return eventActor(name, id, valueAt(from, "is_bot") === true);
 }
 
@@ -176,10 +183,11 @@ function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
   const quoted = valueAt(content, "reply_to_message");
   const forwarded = authorsAt(content, [{ id: "forward_origin.sender_user.id" }]);
   const isForwarded = FORWARDED.some((key) => valueAt(content, key) !== undefined);
-  const isQuoted = quoted !== undefined && valueAt(quoted, "from.is_bot") !== true;
+  const isInName = valueAt(quoted, "sender_chat") !== undefined;
+  const isQuoted = quoted !== undefined && (isInName || valueAt(quoted, "from.is_bot") !== true);
   return [
     ...(isForwarded && forwarded.length === 0 ? [{}] : forwarded),
-    ...(isQuoted ? [authorsAt(quoted, [{ id: "from.id" }])[0] ?? {}] : []),
+    ...(isQuoted ? [(isInName ? undefined : authorsAt(quoted, [{ id: "from.id" }])[0]) ?? {}] : []),
   ];
 }
 
@@ -212,7 +220,7 @@ function message(context: PresetEvent): string {
 }
 
 function chatMessage(what: string, content: unknown, sender: EventActor | undefined): string {
-  const by = nameOf(valueAt(content, "from")) || nameOf(valueAt(content, "sender_chat")) || (sender?.name ?? "");
+  const by = nameOf(writerOf(content)) || (sender?.name ?? "");
   const place = placeOf(content);
   return messageOf(
     headline(what, phrase("from", `in ${by}` === place ? "" : by), place),
@@ -229,7 +237,7 @@ function chatMessage(what: string, content: unknown, sender: EventActor | undefi
       message: "message_id",
       thread: "message_thread_id",
       "reply to": "reply_to_message.message_id",
-      user: ["from.id", "sender_chat.id"],
+      user: ["sender_chat.id", "from.id"],
       "business connection": "business_connection_id",
     }),
     linkOf(content),

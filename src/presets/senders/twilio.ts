@@ -136,9 +136,13 @@ export const twilio = definePreset({
   ],
 });
 
+/** The end of a call that was recorded names its recording too; only it has the call's duration. */
+function isOfRecording(payload: unknown): boolean {
+  return lineAt(payload, "RecordingSid") !== "" && lineAt(payload, "CallDuration") === "";
+}
+
 function eventOf(payload: unknown): string | undefined {
-  const recording = lineAt(payload, "RecordingStatus");
-  if (lineAt(payload, "RecordingSid") !== "") return joinText(".", "recording", recording || "completed");
+  if (isOfRecording(payload)) return joinText(".", "recording", lineAt(payload, "RecordingStatus") || "completed");
   if (lineAt(payload, "CallSid") !== "") return joinText(".", "call", lineAt(payload, "CallStatus"));
   if (lineAt(payload, "MessageSid", "SmsSid") === "") return undefined;
   return joinText(".", "message", lineAt(payload, "MessageStatus", "SmsStatus") || "received");
@@ -147,12 +151,15 @@ function eventOf(payload: unknown): string | undefined {
 function deliveryIdOf({ payload }: PresetContext): string | undefined {
   // The words or keys of a caller arrive several times in one call, under the same status.
   if (valueAt(payload, "Digits") !== undefined || valueAt(payload, "SpeechResult") !== undefined) return undefined;
-  const id = lineAt(payload, "RecordingSid", "CallSid", "MessageSid", "SmsSid");
+  // What was said in a recording comes after the recording, and with the same id of it.
+  const ids = isOfRecording(payload) ? ["TranscriptionSid", "RecordingSid"] : ["CallSid", "MessageSid", "SmsSid"];
+  const id = lineAt(payload, ...ids);
   if (id === "") return undefined;
+  const statuses = ["CallStatus", "MessageStatus", "SmsStatus"];
   return joinText(
     ":",
     id,
-    lineAt(payload, "RecordingStatus", "CallStatus", "MessageStatus", "SmsStatus"),
+    lineAt(payload, ...(isOfRecording(payload) ? ["RecordingStatus", ...statuses] : statuses)),
     lineAt(payload, "SequenceNumber"),
   );
 }
@@ -205,6 +212,7 @@ function message(context: PresetEvent): string {
       labeled("Duration in seconds", textAt(payload, "CallDuration", "Duration")),
       labeled("Said", textAt(payload, "SpeechResult")),
       labeled("Pressed", textAt(payload, "Digits")),
+      labeled("Recording", textAt(payload, "RecordingUrl")),
       labeled("Call", textAt(payload, "CallSid")),
     );
   }

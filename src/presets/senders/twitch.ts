@@ -1,6 +1,6 @@
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-fields.ts";
+import { eventActor, ownActor } from "../event-fields.ts";
 import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { bodyAt, headline, idLine, lineAt, phrase, titled, words } from "../message/headline.ts";
@@ -42,7 +42,8 @@ export const twitch = definePreset({
     statuses: "2xx, within a few seconds",
     otherwise: "tries again, and revokes the subscription after too many failures",
   },
-  ignored: "nothing. Twitch marks no bots",
+  ignored:
+    "chat messages of the account that reads the chat, unless it is the channel's own. Twitch marks no other bots",
   mapping: { name: "Twitch" },
   message,
   samples: {
@@ -128,12 +129,23 @@ function isRevoked(payload: unknown): boolean {
   return !isEvent && !["", "enabled"].includes(lineAt(payload, "subscription.status"));
 }
 
-const PEOPLE = ["user", "chatter_user", "from_broadcaster_user", "moderator_user", "broadcaster_user"];
+const PEOPLE = ["user", "chatter_user", "from_user", "from_broadcaster_user", "moderator_user", "broadcaster_user"];
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
+  // Without the person's name only the channel's owner is named, who has done nothing.
+  if (["is_anonymous", "chatter_is_anonymous"].some((mark) => valueAt(payload, `event.${mark}`) === true))
+    return undefined;
   const person = PEOPLE.find((each) => lineAt(payload, `event.${each}_name`) !== "");
   if (person === undefined) return undefined;
-  return eventActor(lineAt(payload, `event.${person}_name`), lineAt(payload, `event.${person}_id`));
+  const [name, id] = [lineAt(payload, `event.${person}_name`), lineAt(payload, `event.${person}_id`)];
+  return isOwnBot(payload, id) ? ownActor(name, id) : eventActor(name, id);
+}
+
+/** True for the account that reads the chat, unless it is that of the channel's owner, who may write by hand. */
+function isOwnBot(payload: unknown, id: string): boolean {
+  const isChat = lineAt(payload, "subscription.type").startsWith("channel.chat.");
+  const reader = lineAt(payload, "subscription.condition.user_id");
+  return isChat && id !== "" && id === reader && id !== lineAt(payload, "subscription.condition.broadcaster_user_id");
 }
 
 function message(context: PresetEvent): string {
@@ -156,13 +168,15 @@ function message(context: PresetEvent): string {
   const by = senderOf(context)?.name ?? "";
   const channel = lineAt(payload, "event.broadcaster_user_name", "event.to_broadcaster_user_name");
   const login = lineAt(payload, "event.broadcaster_user_login", "event.to_broadcaster_user_login");
-  const text = bodyAt(payload, "event.message.text", "event.user_input", "event.message");
+  const text = bodyAt(payload, "event.message.text", "event.user_input", "event.message", "event.whisper.text");
+  // Some events come in batches.
+  const data = valueAt(payload, "event") ?? valueAt(payload, "events");
   return messageOf(
     headline("Twitch:", words(type), phrase("by", by), phrase("in the channel of", channel === by ? "" : channel)),
     text,
-    text === "" ? dataLines(withoutNames(valueAt(payload, "event"))) : labeled("Bits", textAt(payload, "event.bits")),
+    text === "" ? dataLines(withoutNames(data)) : labeled("Bits", textAt(payload, "event.bits")),
     login === "" ? "" : `https://www.twitch.tv/${login}`,
-    idLine(payload, { ...ids, user: ["event.user_id", "event.chatter_user_id"] }),
+    idLine(payload, { ...ids, user: ["event.user_id", "event.chatter_user_id", "event.from_user_id"] }),
   );
 }
 

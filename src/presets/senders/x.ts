@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor, ownActor } from "../event-fields.ts";
+import { authorsAt, eventActor, ownActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { decodeEntities } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -12,7 +12,7 @@ const QUIET: Readonly<Record<string, string>> = {
   direct_message_mark_read: "a read receipt",
 };
 
-/** Events of an account (Account Activity API) and posts of a filtered stream on X. */
+/** Events of an account (Account Activity API, X Activity API) and posts of a filtered stream on X. */
 export const x = definePreset({
   name: "x",
   title: "X",
@@ -39,6 +39,7 @@ export const x = definePreset({
   eventWhere: "the name of the list of events, or of the object",
   deliveryId: { from: deliveryIdOf, signed: true, where: "the id of the event, when the payload holds only one" },
   sender: senderOf,
+  authors: ({ payload }) => itemsOf(payload).flatMap((item) => authorsAt(item, OTHERS)),
   vouchesForActors: true,
   skip({ event }) {
     if (event === undefined) return "there is no event in it";
@@ -126,6 +127,9 @@ export const x = definePreset({
   ],
 });
 
+/** Whose post is shared or liked. */
+const OTHERS = ["retweeted_status", "favorited_status"].map((at) => ({ id: `${at}.user.id_str` }));
+
 const SUFFIX = "_events";
 
 /** The list of a payload that names its kind: `tweet_create_events`. */
@@ -134,15 +138,22 @@ function listKeyOf(payload: unknown): string | undefined {
   return Object.keys(payload).find((key) => key.endsWith(SUFFIX) && Array.isArray(memberOf(payload, key)));
 }
 
+/** The kind of an event of the X Activity API, such as `profile.update.bio`; empty for any other payload. */
+function activityOf(payload: unknown): string {
+  return lineAt(payload, "data.event_type");
+}
+
 function itemsOf(payload: unknown): readonly unknown[] {
   const key = listKeyOf(payload);
   if (key !== undefined) return memberOf(payload, key) as readonly unknown[];
+  if (activityOf(payload) !== "") return [valueAt(payload, "data.payload") ?? valueAt(payload, "data")];
   return valueAt(payload, "data.id") === undefined ? [] : [valueAt(payload, "data")];
 }
 
 function eventOf(payload: unknown): string | undefined {
   const key = listKeyOf(payload)?.slice(0, -SUFFIX.length);
   if (key !== undefined) return key || undefined;
+  if (activityOf(payload) !== "") return activityOf(payload);
   if (valueAt(payload, "data.id") !== undefined) return "filtered_stream";
   return valueAt(payload, "user_event.revoke") === undefined ? undefined : "revoke";
 }
@@ -150,7 +161,7 @@ function eventOf(payload: unknown): string | undefined {
 function deliveryIdOf({ payload }: PresetContext): string | undefined {
   const [only, ...more] = itemsOf(payload);
   if (only === undefined || more.length > 0) return undefined;
-  const id = lineAt(only, "id_str", "id");
+  const id = lineAt(only, "id_str", "id") || lineAt(payload, "data.event_uuid");
   const time = lineAt(only, "created_timestamp", "timestamp_ms");
   if (id === "" && time === "") return undefined;
   return joinText(":", eventOf(payload) ?? "", id, id === "" ? joinText(":", authorIdOf(only), time) : "");
@@ -171,10 +182,13 @@ function authorIdOf(item: unknown): string {
 
 function senderNamed(payload: unknown, item: unknown): EventActor | undefined {
   const id = authorIdOf(item);
-  const author = listAt(payload, "includes.users").find((user) => id !== "" && lineAt(user, "id") === id);
+  const users = [...listAt(payload, "includes.users"), ...listAt(payload, "data.includes.users")];
+  const author = users.find((user) => id !== "" && lineAt(user, "id") === id);
   const known = memberOf(valueAt(payload, "users"), id) ?? author;
   const name = lineAt(item, "user.screen_name", "source.screen_name") || lineAt(known, "screen_name", "username") || id;
-  return id !== "" && id === lineAt(payload, "for_user_id") ? ownActor(name, id) : eventActor(name, id);
+  // Of the Activity API only messages are the subscribed account's own for sure: it also watches the posts of anyone.
+  const account = /^(?:dm|chat)\./u.test(activityOf(payload)) ? "data.filter.user_id" : "for_user_id";
+  return id !== "" && id === lineAt(payload, account) ? ownActor(name, id) : eventActor(name, id);
 }
 
 /** Several events have a sender only if it is the same. */
@@ -192,15 +206,22 @@ const WORDS: Readonly<Record<string, string>> = {
   favorite: "X like",
   tweet_delete: "X post deleted",
   filtered_stream: "X post of the filtered stream",
+  "post.create": "X post",
+  "post.mention.create": "X post",
 };
 
 function message(context: PresetEvent): string {
   const { payload, event = "" } = context;
   const items = itemsOf(payload);
   if (items.length === 0 || !Object.hasOwn(WORDS, event)) {
-    return unknownEvent("X", context.event, senderOf(context), items.length === 1 ? items[0] : payload);
+    const tag = labeled("Rule", lineAt(payload, "data.tag"));
+    return messageOf(
+      unknownEvent("X", context.event, senderOf(context), items.length === 1 ? items[0] : payload),
+      activityOf(payload) === "" ? "" : joinText("\n", tag, idLine(payload, { account: "data.filter.user_id" })),
+    );
   }
-  const rules = joinText(", ", ...listAt(payload, "matching_rules").map((rule) => textAt(rule, "tag", "id")));
+  const tags = listAt(payload, "matching_rules").map((rule) => textAt(rule, "tag", "id"));
+  const rules = joinText(", ", ...tags, lineAt(payload, "data.tag"));
   return messageOf(
     itemLines(items, (item) => itemText(WORDS[event]!, payload, item)),
     labeled("Rule", rules),

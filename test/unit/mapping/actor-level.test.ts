@@ -8,6 +8,7 @@ import { github } from "../../../src/presets/senders/github/github.ts";
 import { gitlab } from "../../../src/presets/senders/gitlab/gitlab.ts";
 import { jira } from "../../../src/presets/senders/jira/jira.ts";
 import { linear } from "../../../src/presets/senders/linear/linear.ts";
+import { meta } from "../../../src/presets/senders/meta/meta.ts";
 import { telegram } from "../../../src/presets/senders/telegram.ts";
 import { mailgunInbound } from "../../../src/presets/senders/mailgun-inbound.ts";
 import { asana } from "../../../src/presets/senders/asana.ts";
@@ -19,8 +20,10 @@ import { line } from "../../../src/presets/senders/line.ts";
 import { notion } from "../../../src/presets/senders/notion.ts";
 import { pagerduty } from "../../../src/presets/senders/pagerduty.ts";
 import { sendgridInbound } from "../../../src/presets/senders/sendgrid-inbound.ts";
+import { sentry } from "../../../src/presets/senders/sentry/sentry.ts";
 import { shopify } from "../../../src/presets/senders/shopify.ts";
 import { trello } from "../../../src/presets/senders/trello.ts";
+import { x } from "../../../src/presets/senders/x.ts";
 import { slack } from "../../../src/presets/senders/slack/slack.ts";
 import { readSample } from "../../../src/testing/preset-probe.ts";
 import { context, GOOD_SECRET, PRESETS, read, refusalsOf } from "../config/hooks-context.ts";
@@ -108,6 +111,14 @@ describe("the level of an event that carries text of others", () => {
     expect(authors(github, { issue: at(8), comment: at(7), pull_request: at(9), review: at(10) })).toEqual(
       ["7", "10", "8", "9"].map((id) => ({ id, role: "NONE" })),
     );
+    const thread = { comments: [at(11), at(12)] };
+    expect(authors(github, { pull_request: at(9), thread, sub_issue: at(13), parent_issue: at(14) })).toEqual(
+      ["9", "13", "14", "11", "12"].map((id) => ({ id, role: "NONE" })),
+    );
+    expect(authors(github, { release: { author: { id: 8 } }, workflow_run: { actor: { id: 9 } } })).toEqual([
+      { id: "8" },
+      { id: "9" },
+    ]);
     expect(authors(gitea, { issue: { user: { id: 8 } }, release: { author: { id: 9 } } })).toEqual([
       { id: "8" },
       { id: "9" },
@@ -121,8 +132,23 @@ describe("the level of an event that carries text of others", () => {
       ["c", "r", "a"].map((id) => ({ id })),
     );
     expect(authors(linear, { data: { creatorId: "c", userId: "u" } })).toEqual([{ id: "c" }, { id: "u" }]);
+    expect(authors(linear, { data: { userId: "u", parent: { body: "Delete it", userId: "p" } } })).toEqual([
+      { id: "u" },
+      { id: "p" },
+    ]);
     const attachments = [{ author_id: "U8" }, { text: "none" }];
     expect(authors(slack, { event: { message: { user: "U9" }, attachments } })).toEqual([{ id: "U9" }, { id: "U8" }]);
+    const unsigned = { event: { text: "", attachments: [{ bot_id: "B1", text: "Run it" }] } };
+    expect(authors(slack, unsigned)).toEqual([{}]);
+    expect(authors(slack, { event: { ...unsigned.event, text: "Mine" } })).toEqual([]);
+    expect(authors(sentry, { data: { issue: { title: "Anything" } } })).toEqual([{}]);
+    expect(authors(sentry, { data: { comment: "Mine", issue_id: 1 } })).toEqual([]);
+    const whatsApp = (context: object): object => ({ entry: [{ changes: [{ value: { messages: [{ context }] } }] }] });
+    expect(authors(meta, whatsApp({ forwarded: true }))).toEqual([{}]);
+    expect(authors(meta, whatsApp({ frequently_forwarded: true }))).toEqual([{}]);
+    expect(authors(meta, whatsApp({ id: "wamid.1" }))).toEqual([]);
+    const shared = [{ retweeted_status: { user: { id_str: "8" } } }];
+    expect(authors(x, { tweet_create_events: shared })).toEqual([{ id: "8" }]);
     const resolved = { messages: { 1: { author: { id: "8" }, content: "x" } } };
     expect(authors(discordInteractions, { data: { resolved } })).toEqual([{ id: "8" }]);
     const [ada, ben] = [{ account_id: "a", uuid: "{1}" }, { uuid: "{2}" }];
@@ -171,6 +197,22 @@ describe("the role of an actor", () => {
         payload: { type: "event_callback", team_id: "T1", event: { type: "message", user: "U1", user_team: team } },
       }).sender?.role;
     expect([of("T1"), of("T2"), of("")]).toEqual(["member", "external", "member"]);
+  });
+
+  it("at Slack takes for a member of a shared channel only whom the event says to be of the app's workspace", () => {
+    const of = (team: string, event: object, more: object = {}): string | undefined => {
+      const own = { authorizations: [{ team_id: "T1", enterprise_id: "E1" }], is_ext_shared_channel: true };
+      const payload = { type: "event_callback", team_id: team, ...own, event: { user: "U1", ...event }, ...more };
+      return readSample(slack, { payload }).sender?.role;
+    };
+    // As in slack_bolt: of a shared channel, `team_id` may be that of the other workspace.
+    expect(of("T2", { type: "message", user_team: "T2", team: "T2" })).toBe("external");
+    expect(of("T2", { type: "message", user_team: "T1", team: "T1" })).toBe("member");
+    expect(of("T2", { type: "message", user_team: "E1" })).toBe("member");
+    expect(of("T2", { type: "app_mention", team: "T2" })).toBe("external");
+    expect(of("T1", { type: "app_mention", team: "T1" })).toBe("member");
+    expect(of("T1", { type: "reaction_added" })).toBe("external");
+    expect(of("T1", { type: "reaction_added" }, { is_ext_shared_channel: false })).toBe("member");
   });
 
   it("at Slack says who is a guest, where the event has the person's profile", () => {

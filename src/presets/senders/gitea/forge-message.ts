@@ -102,7 +102,8 @@ function issueComment(payload: unknown, action: string): MessageLines {
   const isPull = valueAt(payload, "is_pull") === true || valueAt(payload, "pull_request.number") !== undefined;
   const number = lineAt(payload, "issue.number", "pull_request.number");
   const on = headline(isPull ? "pull request" : "issue", number && `#${number}`);
-  const doing = action === "created" || action === "" ? "commented on" : `${spoken(action)} a comment on`;
+  // A comment that is a review has the action of a review.
+  const doing = ["created", "reviewed", ""].includes(action) ? "commented on" : `${spoken(action)} a comment on`;
   return [
     did(payload, headline(doing, on), lineAt(payload, "issue.title", "pull_request.title")),
     bodyAt(payload, "comment.body", "review.content"),

@@ -1,8 +1,8 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
 import { authorsAt, eventActor, hasBotMark } from "../../event-fields.ts";
-import type { EventActor, PresetContext } from "../../preset.ts";
-import { textAt, valueAt, wholeTextAt } from "../../../core/payload-text.ts";
+import type { EventActor, EventAuthor, PresetContext } from "../../preset.ts";
+import { listAt, textAt, valueAt, wholeTextAt } from "../../../core/payload-text.ts";
 import { lineAt } from "../../message/headline.ts";
 import { githubMessage } from "./github-message.ts";
 import { githubObjects } from "./github-objects.ts";
@@ -29,7 +29,7 @@ export const github = definePreset({
   event: ["header:x-github-event", "body:action"],
   deliveryId: { from: "header:x-github-delivery", signed: false },
   sender: senderOf,
-  authors: ({ payload }) => authorsAt(payload, AUTHORS),
+  authors: authorsOf,
   vouchesForActors: true,
   roles: { OWNER: "trusted", MEMBER: "trusted", COLLABORATOR: "trusted", CONTRIBUTOR: "known" },
   objects: githubObjects,
@@ -80,7 +80,23 @@ function writtenBy({ payload }: PresetContext): string | undefined {
 /** Each says what its author is to the repository, who need not be the one who acts. */
 const AUTHORED = ["comment", "review", "discussion", "issue", "pull_request"] as const;
 
-const AUTHORS = [...AUTHORED, "answer"].map((key) => ({ id: `${key}.user.id`, role: `${key}.author_association` }));
+const BY_USER = { id: "user.id", role: "author_association" };
+
+const AUTHORS = [
+  ...[...AUTHORED, "answer", "sub_issue", "parent_issue"].map((key) => ({
+    id: `${key}.${BY_USER.id}`,
+    role: `${key}.${BY_USER.role}`,
+  })),
+  { id: "release.author.id" },
+  // Its title is that of the pull request or the commit, whoever starts it again.
+  { id: "workflow_run.actor.id" },
+];
+
+/** A thread is resolved by one person and written by others. */
+function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
+  const thread = listAt(payload, "thread.comments").flatMap((comment) => authorsAt(comment, [BY_USER]));
+  return [...authorsAt(payload, AUTHORS), ...thread];
+}
 
 function roleOf(payload: unknown, id: string): string {
   const own = AUTHORED.find((key) => id !== "" && textAt(payload, `${key}.user.id`) === id);

@@ -1,16 +1,20 @@
 import Type from "typebox";
 import type { AuthInput } from "../../../config/auth/schema.ts";
 import type { PresetSettings } from "../../../config/preset.ts";
-import { labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import { definePreset } from "../../define-preset.ts";
 import { eventActor } from "../../event-fields.ts";
+import type { PresetContext } from "../../preset.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";
-import { dataLines } from "../../message/data-lines.ts";
+import { asJson, dataLines } from "../../message/data-lines.ts";
 
 const CHAT = "chat@system.gserviceaccount.com";
 
-/** A token of Chat itself when the audience is a project's number, or an ID token of Google for an endpoint's URL. */
-function authFor({ audience }: PresetSettings): AuthInput {
+/**
+ * A token of Chat itself when the audience is a project's number, or an ID token of Google for an endpoint's URL: of
+ * Chat's account, or of the app's own. Only the exact account counts, since every app can be given any URL.
+ */
+function authFor({ audience, serviceAccount }: PresetSettings): AuthInput {
   const own = {
     scheme: "jwt",
     from: "header:authorization",
@@ -24,7 +28,7 @@ function authFor({ audience }: PresetSettings): AuthInput {
     ...own,
     issuer: ["https://accounts.google.com", "accounts.google.com"],
     jwksUrl: "https://www.googleapis.com/oauth2/v3/certs",
-    claims: { email: CHAT, email_verified: true },
+    claims: { email: typeof serviceAccount === "string" ? serviceAccount : CHAT, email_verified: true },
   };
 }
 
@@ -50,11 +54,20 @@ export const googleChat = definePreset({
         maxLength: 1_024,
         description: "Authentication audience of the app: the project's number, or the URL of this route.",
       }),
+      serviceAccount: Type.Optional(
+        Type.String({
+          pattern: "^[^@\\s]+@[^@\\s]+$",
+          maxLength: 320,
+          title: "the e-mail address of a service account",
+          description:
+            "Service account that signs the requests of an app that is a Workspace add-on, as the app's Connection settings show it. Absent: that of Chat itself.",
+        }),
+      ),
     },
     { additionalProperties: false },
   ),
   event: "body:type",
-  deliveryId: { from: "body:message.name", signed: false },
+  deliveryId: { from: deliveryIdOf, where: "body:message.name, or what was done when and by whom", signed: false },
   sender({ payload }) {
     const name = lineAt(payload, "user.displayName", "user.email", "user.name");
     return eventActor(name, lineAt(payload, "user.email", "user.name"), textAt(payload, "user.type") === "BOT");
@@ -75,6 +88,7 @@ export const googleChat = definePreset({
       text,
       ...listAt(payload, "message.attachment").map((file) => labeled("Attachment", lineAt(file, "contentName"))),
       event === "MESSAGE" ? "" : dataLines(valueAt(payload, "common.parameters")),
+      inputLines(valueAt(payload, "common.formInputs")),
       labeled("Action", lineAt(payload, "common.invokedFunction", "action.actionMethodName")),
       labeled("Space", lineAt(payload, "space.name")),
       labeled("Thread", lineAt(payload, "message.thread.name")),
@@ -137,10 +151,19 @@ export const googleChat = definePreset({
   },
   setup: [
     "In the Google Cloud console open the Google Chat API, Configuration: under Connection settings choose HTTP endpoint URL and paste {url}.",
-    "Choose the Authentication audience, and set hooks.google-chat.audience to the same: {url}, or the project's number.",
+    "Choose the Authentication audience, and set hooks.google-chat.audience to the same: {url}, or the project's number. Where there is no choice, it is {url}.",
+    "If the Connection settings show a Service account email, as they do for an app that is a Workspace add-on, set it as hooks.google-chat.serviceAccount.",
     "Let people find the app under Visibility, and add it to a space. Chat's token covers nothing of the message: use https.",
   ],
 });
+
+/** Clicks come with the message that holds the card, and it is the same for all of them. */
+function deliveryIdOf({ payload }: PresetContext): string | undefined {
+  const [type, time] = [lineAt(payload, "type"), lineAt(payload, "eventTime")];
+  const message = textAt(payload, "message.name");
+  if (type === "MESSAGE" || type === "ADDED_TO_SPACE") return message || undefined;
+  return time === "" ? undefined : joinText("/", type, time, textAt(payload, "user.name"), message);
+}
 
 /** An add-on's event in the form of the others. */
 function ofAddOn(payload: unknown): unknown {
@@ -155,6 +178,16 @@ function ofAddOn(payload: unknown): unknown {
     common: valueAt(payload, "commonEventObject"),
     ...(typeof data === "object" ? data : {}),
   };
+}
+
+/** What was entered in a card or a dialog, by the name of the field. */
+function inputLines(inputs: unknown): readonly string[] {
+  if (typeof inputs !== "object" || inputs === null) return [];
+  return itemLines(Object.entries(inputs), (field) => {
+    const input = valueAt(field, "[1]");
+    const chosen = listAt(input, "stringInputs.value").map((value) => lineAt(value, ""));
+    return labeled(lineAt(field, "[0]"), joinText(", ", ...chosen) || asJson(input));
+  });
 }
 
 function saidBy(event: string | undefined): string {

@@ -2,7 +2,7 @@ import { definePreset } from "../../define-preset.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { PresetContext } from "../../preset.ts";
 import { dataLines } from "../../message/data-lines.ts";
-import { headline, lineAt, phrase } from "../../message/headline.ts";
+import { bodyAt, headline, lineAt, phrase } from "../../message/headline.ts";
 import { googlePush } from "./google-push.ts";
 
 /** A message has up to 10 MB, in base64. One that is refused comes again and again. */
@@ -21,7 +21,7 @@ export const googlePubsub = definePreset({
     const data = valueAt(payload, "message.data");
     return messageOf(
       headline(`Pub/Sub: ${event ?? "message"}`, phrase("from", lastPart(lineAt(payload, "subscription")))),
-      valueAt(data, "incident") === undefined ? dataLines(data) : incidentLines(data),
+      valueAt(data, "incident") === undefined ? bodyAt(data, "") || dataLines(data) : incidentLines(data),
       dataLines(valueAt(payload, "message.attributes")),
       labeled("Message id", textAt(payload, "message.messageId", "message.message_id")),
     );

@@ -11,6 +11,7 @@ import {
   phrase,
   spoken,
   titled,
+  words,
 } from "../../message/headline.ts";
 
 const ACTIONS: ReadonlyMap<string, string> = new Map([
@@ -45,7 +46,7 @@ function who(payload: unknown): string {
 
 function done(payload: unknown): string {
   const action = lineAt(payload, "action");
-  return ACTIONS.get(action) ?? (spoken(action) || "changed");
+  return ACTIONS.get(action) ?? (words(action) || "changed");
 }
 
 function issue(payload: unknown): MessageLines {
@@ -131,7 +132,7 @@ function agentSession(payload: unknown): MessageLines {
   return [
     titled(
       headline(
-        lineAt(payload, "agentSession.creator.name", "agentActivity.user.name") || "Someone",
+        lineAt(payload, "agentActivity.user.name", "agentSession.creator.name") || "Someone",
         doing,
         phrase("on issue", on),
       ),
@@ -158,7 +159,7 @@ function agentSession(payload: unknown): MessageLines {
 /** `Linear: project update created by Ada`. */
 function anyEvent(event: string | undefined, payload: unknown): MessageLines {
   const kind = spoken(lineAt(payload, "type").replace(/([a-z])([A-Z])/g, "$1 $2")).toLowerCase() || spoken(event ?? "");
-  const by = lineAt(payload, "actor.name", "actor.service", "actor.email", "data.user.name");
+  const by = lineAt(payload, "actor.name", "actor.service", "actor.email", "notification.actor.name", "data.user.name");
   const title = lineAt(payload, "data.title", "data.name", "data.emoji", "issueData.title", "notification.issue.title");
   const link = textAt(payload, "url", "data.url", "notification.issue.url");
   return [

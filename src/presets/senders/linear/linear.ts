@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
 import { authorsAt, eventActor, ownActor } from "../../event-fields.ts";
 import { textAt } from "../../../core/payload-text.ts";
-import type { EventActor, PresetContext, PresetSample } from "../../preset.ts";
+import type { EventActor, EventAuthor, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { linearMessage } from "./linear-message.ts";
 
@@ -84,7 +84,7 @@ export const linear = definePreset({
   event: ["body:type", "body:action"],
   deliveryId: { from: "header:linear-delivery", signed: false },
   sender: senderOf,
-  authors: ({ payload }) => authorsAt(payload, AUTHORS),
+  authors: authorsOf,
   vouchesForActors: true,
   message: ({ event, payload }) => linearMessage(event, payload),
   mapping: { name: "Linear", links: ["linear.app"], maxBodyBytes: MAX_BODY_BYTES },
@@ -104,18 +104,31 @@ export const linear = definePreset({
   ],
 });
 
-const AUTHORS = ["data.creatorId", "data.userId", "data.user.id", "agentSession.creatorId"].map((id) => ({ id }));
+const AUTHORS = [
+  "data.creatorId",
+  "data.userId",
+  "data.user.id",
+  "data.parent.userId",
+  "agentSession.creatorId",
+  "agentSession.comment.userId",
+  "notification.comment.userId",
+].map((id) => ({ id }));
+
+/** The context of a session holds the issue and its comments, and does not say in a form to rely on who wrote which. */
+function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
+  const isContext = textAt(payload, "promptContext", "agentSession.promptContext") !== "";
+  return [...authorsAt(payload, AUTHORS), ...(isContext ? [{}] : [])];
+}
+
+/** Events for an app have no `actor`: whoever wrote in a session, started it or caused the notice acts. */
+const PEOPLE = ["actor", "agentActivity.user", "agentSession.creator", "notification.actor"] as const;
+const NAMES = ["name", "service", "email"] as const;
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
-  const name = lineAt(
-    payload,
-    "actor.name",
-    "actor.service",
-    "actor.email",
-    "agentSession.creator.name",
-    "data.user.name",
-  );
-  const id = lineAt(payload, "actor.id");
+  const namesOf = (person: string): string => lineAt(payload, ...NAMES.map((key) => `${person}.${key}`));
+  const person = PEOPLE.find((each) => namesOf(each) !== "") ?? "actor";
+  const name = namesOf(person) || lineAt(payload, "data.user.name");
+  const id = lineAt(payload, `${person}.id`);
   // Integrations and other apps act for people: an issue from Slack or Sentry is news.
   const isOwn = id !== "" && [textAt(payload, "oauthClientId"), textAt(payload, "appUserId")].includes(id);
   return isOwn ? ownActor(name, id) : eventActor(name, id);

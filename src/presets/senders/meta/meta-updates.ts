@@ -1,5 +1,5 @@
-import { joinText, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
-import { dataLines } from "../../message/data-lines.ts";
+import { joinText, labeled, listAt, memberOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import { asJson, dataLines } from "../../message/data-lines.ts";
 import { headline, idLine, lineAt } from "../../message/headline.ts";
 
 /** One thing of a batch: a message, a receipt, a change. Texts are empty where there is nothing. */
@@ -19,6 +19,10 @@ export interface MetaUpdate {
   readonly isReceipt: boolean;
   /** A message that the account itself sent. */
   readonly isEcho: boolean;
+  /** A comment or post of the account itself, which the agent may have written. */
+  readonly isOwn: boolean;
+  /** A message that someone else wrote, and that does not say who. */
+  readonly isForwarded: boolean;
 }
 
 const NOTHING: MetaUpdate = {
@@ -32,6 +36,8 @@ const NOTHING: MetaUpdate = {
   ids: "",
   isReceipt: false,
   isEcho: false,
+  isOwn: false,
+  isForwarded: false,
 };
 
 /** All updates of a payload `{ object, entry: [{ changes, messaging, standby }] }`, in order. */
@@ -39,7 +45,7 @@ export function metaUpdates(payload: unknown): readonly MetaUpdate[] {
   return listAt(payload, "entry").flatMap((entry) => [
     ...listAt(entry, "messaging").map(messagingUpdate),
     ...listAt(entry, "standby").map(messagingUpdate),
-    ...listAt(entry, "changes").flatMap(changeUpdates),
+    ...listAt(entry, "changes").flatMap((change) => changeUpdates(change, lineAt(entry, "id"))),
   ]);
 }
 
@@ -54,7 +60,8 @@ function messagingUpdate(item: unknown): MetaUpdate {
       ...common,
       kind: isEcho ? "echo" : "message",
       what: isEcho ? "message of the account" : isDeleted ? "message deleted" : "message",
-      id: lineAt(item, "message.mid"),
+      // A message that is deleted keeps its id.
+      id: joinText(":", lineAt(item, "message.mid"), isDeleted ? "deleted" : ""),
       text: joinText(
         "\n",
         textAt(item, "message.text"),
@@ -81,9 +88,13 @@ function messagingUpdate(item: unknown): MetaUpdate {
   return { ...common, kind: "messaging", what: "messaging event", text: dataLines(item).join("\n") };
 }
 
+/** Fields whose events are about something new. The others come again with the same id: a video ends, a comment is edited. */
+const NEW_EACH_TIME: ReadonlySet<string> = new Set(["comments", "live_comments"]);
+
 /** A change of WhatsApp holds messages and statuses; any other is one thing. */
-function changeUpdates(change: unknown): readonly MetaUpdate[] {
+function changeUpdates(change: unknown, account: string): readonly MetaUpdate[] {
   const value = valueAt(change, "value");
+  const fromId = lineAt(value, "from.id");
   const field = lineAt(change, "field") || "change";
   const to = lineAt(value, "metadata.display_phone_number");
   const updates = [
@@ -102,10 +113,11 @@ function changeUpdates(change: unknown): readonly MetaUpdate[] {
       ...NOTHING,
       kind: field,
       what: field,
-      id: lineAt(value, "id", "comment_id"),
+      id: NEW_EACH_TIME.has(field) ? lineAt(value, "id") : "",
       from: lineAt(value, "from.username", "from.name"),
-      fromId: lineAt(value, "from.id"),
+      fromId,
       text: textAt(value, "text", "message") || dataLines(value).join("\n"),
+      isOwn: (fromId !== "" && fromId === account) || lineAt(value, "from.self_ig_scoped_id") !== "",
     },
   ];
 }
@@ -124,9 +136,11 @@ function whatsAppMessage(message: unknown, value: unknown, to: string): MetaUpda
     from: lineAt(contact, "profile.name"),
     fromId,
     to,
+    isForwarded: ["forwarded", "frequently_forwarded"].some((mark) => valueAt(message, `context.${mark}`) === true),
     text: joinText(
       "\n",
-      contentText(message),
+      contentText(message) || (mediaId(message) === "" ? asJson(memberOf(message, type)) : ""),
+      labeled("Answers", textAt(message, "interactive.nfm_reply.response_json")),
       labeled("Choice", lineAt(message, ...CHOICES)),
       labeled("Media id", mediaId(message)),
     ),

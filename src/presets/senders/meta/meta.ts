@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-fields.ts";
+import { batchEvent, eventActor, ownActor } from "../../event-fields.ts";
 import { itemLines, joinText, messageOf, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, titled, lineAt, phrase } from "../../message/headline.ts";
@@ -49,16 +49,17 @@ export const meta = definePreset({
     },
   ],
   event: ({ payload }) => eventOf(payload),
-  eventWhere: "the product, and what the first update is",
+  eventWhere: "the product, and what its updates are",
   deliveryId: { from: deliveryIdOf, signed: true, where: "the id of the message, when the batch holds only one" },
   sender: senderOf,
+  authors: ({ payload }) => (metaUpdates(payload).some(({ isForwarded }) => isForwarded) ? [{}] : []),
   vouchesForActors: true,
   skip: skipOf,
   answer: { status: 200 },
   message,
   mapping: { name: "Meta", maxBodyBytes: MAX_BODY_BYTES },
   success: { statuses: "200", otherwise: "tries again less and less often, for 36 hours (WhatsApp: 7 days)" },
-  ignored: "receipts (sent, delivered, read) and echoes of the page's own messages",
+  ignored: "receipts (sent, delivered, read), echoes of the account's own messages, and its own comments and posts",
   samples: META_SAMPLES,
   setup: [
     "At developers.facebook.com/apps choose the app; under App settings, Basic copy the {secret} into hooks.meta.secret.",
@@ -76,14 +77,18 @@ function productOf(payload: unknown): { readonly key: string; readonly title: st
 
 /** The updates that say most of the batch: no receipts and echoes if there is anything else. */
 function newsOf(updates: readonly MetaUpdate[]): readonly MetaUpdate[] {
-  const news = updates.filter(({ isReceipt, isEcho }) => !isReceipt && !isEcho);
+  const news = updates.filter(isNews);
   return news.length > 0 ? news : updates;
 }
 
+function isNews({ isReceipt, isEcho }: MetaUpdate): boolean {
+  return !isReceipt && !isEcho;
+}
+
 function eventOf(payload: unknown): string | undefined {
-  const product = productOf(payload)?.key;
-  const [first] = newsOf(metaUpdates(payload));
-  return joinText(".", product ?? "", first?.kind ?? "") || undefined;
+  const product = productOf(payload)?.key ?? "";
+  const kinds = newsOf(metaUpdates(payload)).map(({ kind }) => joinText(".", product, kind));
+  return batchEvent(kinds.length === 0 ? [product] : kinds);
 }
 
 function deliveryIdOf({ payload }: PresetContext): string | undefined {
@@ -97,9 +102,9 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   if (first === undefined || more.some(({ fromId, isEcho }) => fromId !== first.fromId || isEcho !== first.isEcho)) {
     return undefined;
   }
-  const { from, fromId, isEcho } = first;
+  const { from, fromId, isEcho, isOwn } = first;
   const name = from || fromId;
-  return eventActor(name, fromId, isEcho);
+  return isOwn ? ownActor(name, fromId) : eventActor(name, fromId, isEcho);
 }
 
 function skipOf({ payload }: PresetEvent): string | undefined {
@@ -123,9 +128,11 @@ function message({ payload, event }: PresetEvent): string {
       only.ids,
     );
   }
+  // Receipts last: of a long batch they would hide the rest.
+  const [news, rest] = [updates.filter(isNews), updates.filter((update) => !isNews(update))];
   return messageOf(
     `${title}: ${updates.length} updates`,
-    itemLines(updates, (update) => updateLine(update as MetaUpdate)),
+    itemLines([...news, ...rest], (update) => updateLine(update as MetaUpdate)),
   );
 }
 

@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
 import { eventActor } from "../../event-fields.ts";
-import { textAt } from "../../../core/payload-text.ts";
-import type { EventActor, PresetContext } from "../../preset.ts";
+import { textAt, valueAt } from "../../../core/payload-text.ts";
+import type { EventActor, EventAuthor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { sentryMessage } from "./sentry-message.ts";
 import { sentrySamples } from "./sentry-samples.ts";
@@ -22,6 +22,7 @@ export const sentry = definePreset({
   event: ["header:sentry-hook-resource", "body:action"],
   deliveryId: { from: "header:request-id", signed: false },
   sender: senderOf,
+  authors: authorsOf,
   vouchesForActors: true,
   // The event of an installation carries a code that could be changed into a token.
   skip: ({ event, payload }) =>
@@ -44,6 +45,14 @@ export const sentry = definePreset({
     "Sentry waits one second for an answer: keep the gateway near, not behind a slow tunnel.",
   ],
 });
+
+/** The text of an error is what a program was given, often by strangers, whoever resolves or assigns it. */
+function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
+  const isOfError = ["issue", "event", "error", "metric_alert"].some(
+    (key) => valueAt(payload, `data.${key}`) !== undefined,
+  );
+  return isOfError ? [{}] : [];
+}
 
 /** An event that Sentry itself causes is news and no automation, so only other applications are bots. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {

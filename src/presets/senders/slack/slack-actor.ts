@@ -47,13 +47,31 @@ function roleOf(payload: unknown): "member" | "guest" | "external" {
 export function slackAuthors({ payload }: PresetContext): readonly EventAuthor[] {
   const edited = ["event.message.user", "event.previous_message.user", "message.user"].map((id) => ({ id }));
   const shared = listAt(payload, "event.attachments").flatMap((part) => authorsAt(part, [{ id: "author_id" }]));
-  return [...authorsAt(payload, edited), ...shared];
+  // A message without words of its own shows what it shares, also what no member wrote.
+  const isAlone = textAt(payload, "event.text", "event.message.text") === "";
+  const isUnsigned = isAlone && textAt(payload, "event.attachments[0].author_id") === "";
+  const isText = textAt(payload, "event.attachments[0].text", "event.attachments[0].fallback") !== "";
+  return [...authorsAt(payload, edited), ...shared, ...(isUnsigned && isText ? [{}] : [])];
 }
 
-/** In a channel that two workspaces share. */
+/** The workspace that the app is in: in a channel that is shared, `team_id` may be that of the person. */
+export function slackTeam(payload: unknown): string {
+  return textAt(payload, "authorizations[0].team_id", "context_team_id", "team_id", "team.id");
+}
+
+/** Not `enterprise_id`, for the same reason. */
+const ORGANIZATIONS = ["authorizations[0].enterprise_id", "context_enterprise_id", "enterprise.id"];
+
+/**
+ * In a channel that two workspaces share. Not every event in one says which of them the person is from: then it
+ * may be the other. An organization's id stands for any of its workspaces.
+ */
 function isOfOtherTeam(payload: unknown): boolean {
-  const [own, theirs] = [textAt(payload, "team_id", "team.id"), textAt(payload, "event.user_team", "user.team_id")];
-  return theirs !== "" && theirs !== own;
+  const isShared = valueAt(payload, "is_ext_shared_channel") === true;
+  const places = ["event.user_team", "event.message.user_team", "user.team_id"];
+  const theirs = textAt(payload, ...places, ...(isShared ? ["event.team", "event.message.team"] : []));
+  if (theirs === "") return isShared;
+  return theirs !== slackTeam(payload) && theirs !== textAt(payload, ...ORGANIZATIONS);
 }
 
 function isBot(payload: unknown, id: string): boolean {

@@ -1,5 +1,6 @@
 /** What an event of Slack is about: a message, by its channel and time. A reaction approves it, and shows none of its text. */
 import { textAt, valueAt } from "../../../core/payload-text.ts";
+import { slackTeam } from "./slack-actor.ts";
 import type { EventObject, PresetContext, PresetObjects } from "../../preset.ts";
 
 export const slackObjects: PresetObjects = {
@@ -17,5 +18,5 @@ export const slackObjects: PresetObjects = {
 
 function messageOf(payload: unknown, channel: string, time: string): EventObject | undefined {
   if (channel === "" || time === "") return undefined;
-  return { id: [textAt(payload, "team_id"), channel, time].join("/") };
+  return { id: [slackTeam(payload), channel, time].join("/") };
 }

@@ -1,10 +1,20 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import {
+  itemLines,
+  joinText,
+  labeled,
+  listAt,
+  messageOf,
+  textAt,
+  valueAt,
+  wholeTextAt,
+} from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetEvent } from "../../preset.ts";
-import { headline, idLine, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
+import { headline, idLine, lineAt, phrase, titled } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { slackText } from "./slack-text.ts";
+import { entriesOf, inputsOf, inputValue } from "./slack-inputs.ts";
 import { slackActor, slackAuthors } from "./slack-actor.ts";
 import { slackChat } from "./slack-chat.ts";
 import { slackObjects } from "./slack-objects.ts";
@@ -64,6 +74,7 @@ export const slack = definePreset({
   skip({ payload }) {
     const type = textAt(payload, "type");
     if (type === "url_verification" || textAt(payload, "ssl_check") === "1") return "Slack checks the URL";
+    if (isPreview(payload)) return "Slack added the preview of a link, and no one edited the message";
     return type === "block_suggestion" ? "Slack asks for the options of a menu on every key" : undefined;
   },
   answer: answerOf,
@@ -74,7 +85,8 @@ export const slack = definePreset({
     statuses: "2xx, within 3 seconds",
     otherwise: "tries 3 times within about 6 minutes, and turns events off when nearly all fail",
   },
-  ignored: "messages of bots and apps, Slackbot and the app itself, checks of the URL, requests for a menu's options",
+  ignored:
+    "messages of bots and apps, Slackbot and the app itself, previews that Slack adds to a message, checks of the URL, requests for a menu's options",
   samples: SLACK_SAMPLES,
   setup: [
     "At api.slack.com/apps choose the app; under Basic Information, App Credentials, copy the {secret} into hooks.slack.secret.",
@@ -91,6 +103,14 @@ function eventOf(payload: unknown): string | undefined {
   }
   if (type === "" && textAt(payload, "command") !== "") return "slash_command";
   return type || undefined;
+}
+
+/** A message with a link comes a second time, as changed, when Slack has looked the link up. An edit has a mark of its own. */
+function isPreview(payload: unknown): boolean {
+  if (textAt(payload, "event.subtype") !== "message_changed") return false;
+  const [now, before] = [valueAt(payload, "event.message"), valueAt(payload, "event.previous_message")];
+  const isSame = (path: string): boolean => wholeTextAt(now, path) === wholeTextAt(before, path);
+  return wholeTextAt(now, "text") !== "" && isSame("text") && isSame("edited.ts") && isSame("subtype");
 }
 
 function answerOf({ payload }: PresetEvent): PresetAnswer | undefined {
@@ -192,32 +212,6 @@ function placeOf(payload: unknown): string {
 function actionLine(action: unknown): string {
   const name = textAt(action, "text.text", "action_id", "name", "type");
   return titled(name, inputValue(action));
-}
-
-/** The blocks of a form hold their inputs by action id: `{ block: { action: input } }`; a line each. */
-function inputsOf(payload: unknown): readonly string[] {
-  const inputs = entriesOf(valueAt(payload, "view.state.values")).flatMap(([, block]) => entriesOf(block));
-  return inputs.map(([name, input]) => labeled(oneLine(name) || "input", inputValue(input)));
-}
-
-function inputValue(input: unknown): string {
-  const chosen = listAt(input, "selected_options").map((option) => textAt(option, "text.text", "value"));
-  const value = textAt(
-    input,
-    "value",
-    "selected_option.text.text",
-    "selected_option.value",
-    "selected_date",
-    "selected_time",
-    "selected_user",
-    "selected_conversation",
-    "selected_channel",
-  );
-  return joinText(", ", value, ...chosen);
-}
-
-function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 }
 
 const TS = [

@@ -77,7 +77,7 @@ describe("the preset gitea", () => {
     ["pull_request_rejected", { number: 3 }, ["ada requested changes to pull request #3 in acme/app"]],
     [
       "pull_request_comment",
-      { pull_request: { number: 3 }, review: { content: "Hm" } },
+      { action: "reviewed", pull_request: { number: 3 }, review: { content: "Hm" } },
       ["ada commented on pull request #3 in acme/app", "Hm"],
     ],
     [

@@ -65,6 +65,31 @@ describe("the preset google-chat", () => {
     };
     expect(readSample(googleChat, { payload }).message).toBe(`Google Chat: Ada ${happened}\norder: 7\nAction: approve`);
   });
+
+  it("shows what was entered in a form", () => {
+    const formInputs = {
+      name: { stringInputs: { value: ["Kai", "Bo"] } },
+      day: { dateInput: { msSinceEpoch: "1795132800000" } },
+    };
+    const { message } = readSample(googleChat, { payload: { type: "CARD_CLICKED", common: { formInputs } } });
+    expect(message).toBe(
+      'Google Chat: someone clicked on a card\nname: Kai, Bo\nday: {"dateInput":{"msSinceEpoch":"1795132800000"}}',
+    );
+  });
+
+  it("tells two clicks on one card from each other, and from the same click again", () => {
+    const click = (second: number) => ({
+      type: "CARD_CLICKED",
+      eventTime: `2026-11-20T11:59:0${second}.250879Z`,
+      user: { name: "users/1", displayName: "Ada" },
+      message: { name: "spaces/A/messages/CARD" },
+    });
+    const idOf = (payload: object) => readSample(googleChat, { payload }).deliveryId;
+    expect(idOf(click(1))).toBe("CARD_CLICKED/2026-11-20T11:59:01.250879Z/users/1/spaces/A/messages/CARD");
+    expect(idOf(click(1))).toBe(idOf(click(1)));
+    expect(idOf(click(2))).not.toBe(idOf(click(1)));
+    expect(idOf({ ...click(1), eventTime: undefined })).toBeUndefined();
+  });
 });
 
 describe("the token of Google Chat", () => {
@@ -74,7 +99,11 @@ describe("the token of Google Chat", () => {
     [key, another] = await Promise.all([makeKey("chat-key"), makeKey("chat-key")]);
   });
 
-  async function verify(settings: { audience: string }, claims: Record<string, unknown>, signer = key) {
+  async function verify(
+    settings: { audience: string; serviceAccount?: string },
+    claims: Record<string, unknown>,
+    signer = key,
+  ) {
     const jwksUrl = googleChat.auth(settings).jwksUrl;
     const fetch = (url: string) =>
       Promise.resolve({
@@ -110,5 +139,15 @@ describe("the token of Google Chat", () => {
     expect(await verify(settings, { ...claims, email: "someone@example.com" })).toBe(false);
     expect(await verify(settings, { ...claims, email_verified: false })).toBe(false);
     expect(await verify(settings, { ...claims, aud: NUMBER })).toBe(false);
+  });
+
+  it("is an ID token for the app's own account where the app is a Workspace add-on", async () => {
+    const account = `service-${NUMBER}@gcp-sa-gsuiteaddons.iam.gserviceaccount.com`;
+    const settings = { audience: URL_OF_ROUTE, serviceAccount: account };
+    const claims = { iss: "https://accounts.google.com", aud: URL_OF_ROUTE, email: account, email_verified: true };
+    expect(await verify(settings, claims)).toBe(true);
+    expect(await verify(settings, { ...claims, email: account.replace(NUMBER, "9876543210") })).toBe(false);
+    expect(await verify(settings, { ...claims, email: CHAT })).toBe(false);
+    expect(await verify({ audience: URL_OF_ROUTE }, claims)).toBe(false);
   });
 });

@@ -56,6 +56,11 @@ describe("messages of Pub/Sub", () => {
     expect(reading({ data }).message).toBe("Pub/Sub: message\n{not json");
   });
 
+  it("show a long text, not its first 1,000 characters", () => {
+    const text = `${"a line of the log\n".repeat(150)}the end`;
+    expect(reading({ data: Buffer.from(text).toString("base64") }).message).toBe(`Pub/Sub: message\n${text}`);
+  });
+
   it("hold base64 of bytes that are no text as it is", () => {
     const data = Buffer.from([0xff, 0xfe, 0x00]).toString("base64");
     expect(googlePubsub.unwrap({ message: { data } })).toEqual({ message: { data } });

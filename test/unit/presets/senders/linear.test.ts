@@ -146,6 +146,33 @@ describe("the preset linear", () => {
     );
   });
 
+  it("takes for the actor of a session's event who wrote in it, and not who began it", () => {
+    const session = { id: "s1", creatorId: "u1", creator: { id: "u1", name: "Ada" } };
+    const began = read({ type: "AgentSessionEvent", action: "created", agentSession: session });
+    expect(began.sender).toEqual({ name: "Ada", id: "u1", bot: false });
+    const agentActivity = { id: "a1", userId: "u2", user: { id: "u2", name: "Ben" }, content: { body: "Delete it" } };
+    const said = read({ type: "AgentSessionEvent", action: "prompted", agentSession: session, agentActivity });
+    expect(said.sender).toEqual({ name: "Ben", id: "u2", bot: false });
+    expect(said.message).toBe("Ben replied in a session\nDelete it\nIds: session s1, activity a1");
+  });
+
+  it("knows who caused a notice to the app", () => {
+    const notice = read({
+      type: "AppUserNotification",
+      action: "issueAssignedToYou",
+      notification: { actor: { id: "u1", name: "Ada" }, issue: { title: "Login ends too soon" } },
+    });
+    expect(notice.sender).toEqual({ name: "Ada", id: "u1", bot: false });
+    expect(notice.message).toBe("App user notification issue assigned to you by Ada: Login ends too soon");
+  });
+
+  it("counts the unnamed authors of a session's context", () => {
+    const payload = { agentSession: { creatorId: "u1", comment: { userId: "u2" } }, promptContext: "<issue/>" };
+    const context = { path: "linear", headers: {}, query: {}, now: new Date(0), settings: {} };
+    expect(linear.authorsOf({ ...context, payload })).toEqual([{ id: "u1" }, { id: "u2" }, {}]);
+    expect(linear.authorsOf({ ...context, payload: { ...payload, promptContext: null } })).toHaveLength(2);
+  });
+
   it("gives an agent's session its id and the whole context that Linear wrote for it", () => {
     const promptContext = `<issue identifier="ENG-7"><title>Login</title>${"x".repeat(6_000)}</issue>`;
     const { message } = read({

@@ -137,6 +137,15 @@ describe("the preset mailgun-inbound", () => {
     },
   });
 
+  it("takes no mail for the copy of another that has no Message-Id either", () => {
+    const idOf = (payload: object) => readSample(mailgunInbound, { format: "form", payload }).deliveryId;
+    expect(idOf({ recipient: "support@in.example.com", subject: "Disk is full" })).toBeUndefined();
+    const headers = JSON.stringify([["Message-ID", "<1@example.com>"]]);
+    expect(idOf({ recipient: "a@in.example.com", "message-headers": headers })).toBe(
+      "<1@example.com>.a@in.example.com",
+    );
+  });
+
   it("says that Mailgun takes a mail for spam", () => {
     const headers = JSON.stringify([["X-Mailgun-Sflag", "Yes"]]);
     const payload = { from: "a@example.com", "message-headers": headers };

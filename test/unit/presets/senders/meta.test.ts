@@ -116,19 +116,25 @@ describe("the preset meta", () => {
       { sender: { id: "7" }, reaction: { action: "react", emoji: "❤️" } },
     );
     expect(batch).toMatchObject({
-      event: "messenger.message",
+      event: "messenger.message+messenger.reaction",
       deliveryId: undefined,
       skip: undefined,
       sender: { name: "7" },
     });
     expect(batch.message).toBe(
-      "Messenger: 3 updates\n- read receipt from 7\n- message from 7 (Ids: message m1): One\n- reaction react from 7: ❤️",
+      "Messenger: 3 updates\n- message from 7 (Ids: message m1): One\n- reaction react from 7: ❤️\n- read receipt from 7",
     );
   });
 
   it("has no sender for a batch of several people", () => {
     const of = (id: string) => ({ sender: { id }, message: { mid: id, text: "Hi" } });
     expect(page(of("7"), of("8")).sender).toBeUndefined();
+  });
+
+  it("shows a message among many receipts", () => {
+    const receipts = Array.from({ length: 30 }, () => ({ sender: { id: "7" }, read: { watermark: 1 } }));
+    const batch = page(...receipts, { sender: { id: "7" }, message: { mid: "m1", text: "Help" } });
+    expect(batch.message).toContain("- message from 7 (Ids: message m1): Help");
   });
 
   it("counts what does not fit into the message of a batch", () => {
@@ -143,6 +149,39 @@ describe("the preset meta", () => {
     const standby = [{ sender: { id: "7" }, message: { mid: "m", is_deleted: true } }];
     expect(readSample(meta, { payload: { object: "instagram", entry: [{ standby }] } }).message).toBe(
       "Instagram message deleted from 7\nIds: message m",
+    );
+  });
+
+  const change = (object: string, field: string, value: object) =>
+    readSample(meta, { payload: { object, entry: [{ id: "1", changes: [{ field, value }] }] } });
+
+  it("tells events about one thing from each other", () => {
+    const feed = (value: object) => change("page", "feed", { comment_id: "9_8", from: { id: "7" }, ...value });
+    for (const value of [{ verb: "add" }, { verb: "edited" }, { item: "reaction", verb: "add" }]) {
+      expect(feed(value).deliveryId).toBeUndefined();
+    }
+    expect(change("page", "live_videos", { id: "44", status: "live" }).deliveryId).toBeUndefined();
+    expect(change("instagram", "comments", { id: "44", text: "Hi" }).deliveryId).toBe("44");
+    const message = { mid: "m1", text: "Hi" };
+    expect(page({ sender: { id: "7" }, message }).deliveryId).toBe("m1");
+    expect(page({ sender: { id: "7" }, message: { mid: "m1", is_deleted: true } }).deliveryId).toBe("m1:deleted");
+  });
+
+  it("knows the comments and posts of the account itself", () => {
+    const of = (from: object) => change("instagram", "comments", { id: "5", text: "Thanks!", from }).sender;
+    expect(of({ id: "1", username: "shop" })).toEqual({ name: "shop", id: "1", bot: true, own: true });
+    expect(of({ id: "8", username: "shop", self_ig_scoped_id: "9" })).toMatchObject({ own: true });
+    expect(of({ id: "8", username: "ada" })).toEqual({ name: "ada", id: "8", bot: false });
+  });
+
+  it("shows the answers of a flow, and what an order holds", () => {
+    const nfm_reply = { name: "flow", body: "Sent", response_json: '{"date":"2026-12-01"}' };
+    expect(message({ type: "interactive", interactive: { type: "nfm_reply", nfm_reply } })).toBe(
+      'WhatsApp message (interactive) from 1555\nSent\nAnswers: {"date":"2026-12-01"}\nIds: message w1',
+    );
+    const order = { catalog_id: "c", product_items: [{ product_retailer_id: "p1", quantity: 2 }] };
+    expect(message({ type: "order", order })).toBe(
+      'WhatsApp message (order) from 1555\n{"catalog_id":"c","product_items":[{"product_retailer_id":"p1","quantity":2}]}\nIds: message w1',
     );
   });
 

@@ -60,6 +60,12 @@ describe("batches of SendGrid", () => {
     expect(lines.slice(-1)).toEqual(["... and 3 more"]);
   });
 
+  it("show a bounce among many mails that arrived", () => {
+    const delivered = Array.from({ length: 30 }, () => ({ event: "delivered", email: "ada@example.com" }));
+    const payload = [...delivered, { event: "bounce", email: "grace@example.com", reason: "550 no such user" }];
+    expect(readSample(sendgrid, { payload }).message).toContain("bounce for grace@example.com, 550 no such user");
+  });
+
   it("hold categories as a text or a list", () => {
     const messageOf = (category: unknown) => readSample(sendgrid, { payload: [{ event: "open", category }] }).message;
     expect(messageOf(["a", "b"])).toBe("SendGrid: open\nCategory: a, b");

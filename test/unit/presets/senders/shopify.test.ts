@@ -57,6 +57,29 @@ describe("shopify", () => {
     expect(read("orders/edited", { order_edit: { id: 1 } }).message).toBe("Order was updated");
   });
 
+  it("says which order was edited, and how", () => {
+    const order_edit = {
+      id: 1,
+      order_id: 42,
+      staff_note: "One more",
+      line_items: { additions: [{ id: 7, delta: 1 }], removals: [] },
+    };
+    expect(read("orders/edited", { order_edit }).message).toBe(
+      'Order was updated\nNote: One more\nChanged items: {"additions":[{"id":7,"delta":1}]}\nOrder: 42',
+    );
+  });
+
+  it("names what a duty is about", () => {
+    const payload = {
+      customer: { id: 9, email: "ada@example.com" },
+      orders_requested: [1, 2],
+      data_request: { id: 5 },
+    };
+    expect(read("customers/data_request", payload).message).toBe(
+      "A customer asks for the data that is stored about them: ada@example.com\nOrders: 1, 2\nIds: customer 9, request 5",
+    );
+  });
+
   it.each([
     [
       "customers/data_request",

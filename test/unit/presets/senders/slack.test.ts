@@ -12,6 +12,31 @@ const interaction = (payload: object) =>
   readSample(slack, { format: "form", payload: { payload: JSON.stringify(payload) } });
 
 describe("the preset slack", () => {
+  it("knows a message in a shared channel again, whichever workspace the event names", () => {
+    const context = { path: "slack", headers: {}, query: {}, now: new Date(0), settings: {} };
+    const own = { type: "event_callback", authorizations: [{ team_id: "T1" }] };
+    const message = { type: "message", channel: "C1", ts: "1.0" };
+    const reaction = { type: "reaction_added", item: { channel: "C1", ts: "1.0" } };
+    expect(slack.objects!.held({ ...context, payload: { ...own, team_id: "T2", event: message } })).toEqual(
+      slack.objects!.approved({ ...context, payload: { ...own, team_id: "T1", event: reaction } }),
+    );
+  });
+
+  it("skips the preview of a link, which comes as a change of the message, and no edit", () => {
+    const message = { type: "message", user: "U0ADA", text: "See <https://example.com>", ts: "1.0" };
+    const skipOf = (changed: object, before: object = message) =>
+      event({ type: "message", subtype: "message_changed", message: changed, previous_message: before }).skip;
+    expect(skipOf({ ...message, attachments: [{ from_url: "https://example.com" }] })).toBe(
+      "Slack added the preview of a link, and no one edited the message",
+    );
+    const edited = { ...message, edited: { user: "U0ADA", ts: "2.0" } };
+    expect(skipOf({ ...edited, attachments: [] }, edited)).toMatch(/preview/);
+    for (const change of [{ ...edited, text: "See this" }, edited, { ...message, text: "" }]) {
+      expect(skipOf(change)).toBeUndefined();
+    }
+    expect(skipOf(message, {})).toBeUndefined();
+  });
+
   it("takes for a chat only direct messages and commands of a person", () => {
     const direct = {
       type: "message",
@@ -151,13 +176,17 @@ describe("the preset slack", () => {
             c: {
               who: { type: "multi_static_select", selected_options: [{ text: { text: "Us" } }, { value: "them" }] },
             },
+            e: { people: { type: "multi_users_select", selected_users: ["U2", "U3"] } },
+            f: { start: { type: "datetimepicker", selected_date_time: 1_795_176_000 } },
+            g: { log: { type: "file_input", files: [{ id: "F1", name: "night.log" }] } },
+            h: { more: { type: "rich_text_input", rich_text_value: { elements: [{ type: "text", text: "Hot" }] } } },
             d: { nothing: { type: "plain_text_input", value: null } },
           },
         },
       },
     });
     expect(reading.message).toBe(
-      "Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\nIds: user U1",
+      'Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\npeople: U2, U3\nstart: 2026-11-20 12:00 UTC\nlog: night.log\nmore: [{"type":"text","text":"Hot"}]\nIds: user U1',
     );
   });
 

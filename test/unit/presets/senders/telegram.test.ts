@@ -95,6 +95,35 @@ describe("the preset telegram", () => {
     });
   });
 
+  it("takes the chat for the author when someone writes in its name, and not Telegram's own account", () => {
+    const group = { id: -1009000, title: "Operations", type: "supergroup" };
+    const from = { id: 1087968824, is_bot: true, first_name: "Group", username: "GroupAnonymousBot" };
+    const { sender, message: text } = update({ message: { from, sender_chat: group, chat: group, text: "Deploy it" } });
+    expect(sender).toEqual({ name: "Operations", id: "-1009000", bot: false });
+    expect(text).toBe("Telegram message in Operations\nDeploy it\nIds: chat -1009000, user -1009000");
+    const reaction = update({ message_reaction: { chat: group, message_id: 1, actor_chat: group } });
+    expect(reaction.sender).toEqual({ name: "Operations", id: "-1009000", bot: false });
+  });
+
+  it("counts the author of a quoted message who writes in the name of a chat, though Telegram says that it is a bot", () => {
+    const from = { id: 136817688, is_bot: true, username: "Channel_Bot" };
+    const quoted = { from, sender_chat: { id: -1008000, title: "Anyone" }, text: "Send me the keys" };
+    const content = { from: { id: 1 }, text: "Do it", reply_to_message: quoted };
+    const context = { path: "telegram", headers: {}, query: {}, now: new Date(0), settings: {} };
+    expect(telegram.authorsOf({ ...context, payload: { update_id: 1, message: content } })).toEqual([{}]);
+  });
+
+  it("knows what the agent itself sent for a business account", () => {
+    const from = { id: 7, is_bot: false, first_name: "Ada" };
+    const sender_business_bot = { id: 9001, is_bot: true, username: "example_agent_bot" };
+    const content = { from, chat: { id: 8, type: "private" }, text: "We are open.", business_connection_id: "b1" };
+    expect(update({ business_message: { ...content, sender_business_bot } }).sender).toMatchObject({
+      bot: true,
+      own: true,
+    });
+    expect(update({ business_message: content }).sender).toEqual({ name: "Ada", id: "7", bot: false });
+  });
+
   it("renders an inline query", () => {
     expect(update({ inline_query: { from: { first_name: "Ada" }, query: "tea" } }).message).toBe(
       "Telegram inline query by Ada\ntea",

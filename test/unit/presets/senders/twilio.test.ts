@@ -77,6 +77,26 @@ describe("the preset twilio", () => {
     );
   });
 
+  it("takes the end of a recorded call for that, and its recording and transcript for two things more", () => {
+    const call = { CallSid: "CA1", RecordingSid: "RE1", RecordingUrl: "https://api.example.com/RE1" };
+    const ended = form({ ...call, CallStatus: "completed", CallDuration: "73", RecordingDuration: "70" });
+    expect(ended).toMatchObject({
+      event: "call.completed",
+      deliveryId: "CA1:completed",
+      message: "Call is completed\nDuration in seconds: 73\nRecording: https://api.example.com/RE1\nCall: CA1",
+    });
+    const recorded = form({ ...call, RecordingStatus: "completed" });
+    const said = form({
+      ...call,
+      CallStatus: "completed",
+      TranscriptionSid: "TR1",
+      TranscriptionStatus: "completed",
+      TranscriptionText: "Call me back.",
+    });
+    expect([recorded.event, said.event]).toEqual(["recording.completed", "recording.completed"]);
+    expect([recorded.deliveryId, said.deliveryId]).toEqual(["RE1:completed", "TR1:completed"]);
+  });
+
   it("takes a message without a status for one that was received", () => {
     expect(form({ MessageSid: "SM1", From: "+1", Body: "Hi" })).toMatchObject({
       event: "message.received",

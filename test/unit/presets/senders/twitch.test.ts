@@ -71,11 +71,47 @@ describe("the preset twitch", () => {
     [
       "channel.cheer",
       { user_name: null, is_anonymous: true, broadcaster_user_name: "Acme_Live", message: "Great!", bits: 100 },
-      "Twitch: channel cheer by Acme_Live\nGreat!\nBits: 100",
+      "Twitch: channel cheer in the channel of Acme_Live\nGreat!\nBits: 100",
+    ],
+    [
+      "user.whisper.message",
+      { from_user_name: "Ada", from_user_id: "7", to_user_name: "Acme_Live", whisper: { text: "Psst" } },
+      "Twitch: user whisper message by Ada\nPsst\nIds: user 7",
     ],
   ])("says what happened in %s", (type, event, message) => {
     const payload = { subscription: { type, status: "enabled" }, event };
     expect(readSample(twitch, { payload }).message).toContain(message);
+  });
+});
+
+describe("an event of Twitch", () => {
+  it("shows every item of a batch", () => {
+    const events = ["Ada", "Grace"].map((user_name) => ({ id: user_name, data: { user_name, benefit_id: "b1" } }));
+    const payload = { subscription: { type: "drop.entitlement.grant", status: "enabled" }, events };
+    expect(readSample(twitch, { payload }).message).toBe(
+      [
+        "Twitch: drop entitlement grant",
+        '{"id":"Ada","data":{"user_name":"Ada","benefit_id":"b1"}}',
+        '{"id":"Grace","data":{"user_name":"Grace","benefit_id":"b1"}}',
+      ].join("\n"),
+    );
+  });
+
+  it.each(["is_anonymous", "chatter_is_anonymous"])("has no actor when it says %s", (mark) => {
+    const event = { user_name: null, [mark]: true, broadcaster_user_name: "Acme_Live", broadcaster_user_id: "1337" };
+    expect(readSample(twitch, { payload: { subscription: { type: "channel.cheer" }, event } }).sender).toBeUndefined();
+  });
+
+  it("is the agent's own when the account that reads the chat wrote it, unless the channel's owner may have", () => {
+    const senderOf = (chatter: string, reader: string) => {
+      const condition = { broadcaster_user_id: "1337", user_id: reader };
+      const event = { broadcaster_user_id: "1337", chatter_user_id: chatter, chatter_user_name: "Someone" };
+      const payload = { subscription: { type: "channel.chat.message", status: "enabled", condition }, event };
+      return readSample(twitch, { payload }).sender;
+    };
+    expect(senderOf("9001", "9001")).toMatchObject({ id: "9001", bot: true, own: true });
+    expect(senderOf("42", "9001")).toEqual({ name: "Someone", id: "42", bot: false });
+    expect(senderOf("1337", "1337")).toEqual({ name: "Someone", id: "1337", bot: false });
   });
 });
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { woocommerce } from "../../../../src/presets/senders/woocommerce.ts";
-import { verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 import { sampleCall } from "../sample-call.ts";
 
@@ -11,7 +11,6 @@ describe("the preset woocommerce", () => {
   itReadsSamples(woocommerce, {
     "order.created": {
       event: "order.created",
-      deliveryId: "8c1a6b2f0d",
       sender: {
         name: "ada@example.com",
         id: "26",
@@ -32,7 +31,6 @@ describe("the preset woocommerce", () => {
     },
     "product.updated": {
       event: "product.updated",
-      deliveryId: "8c1a6b2f0e",
       message: [
         "WooCommerce product 93 updated: Woo Single #1",
         "id: 93",
@@ -45,9 +43,19 @@ describe("the preset woocommerce", () => {
     },
     "customer.deleted": {
       event: "customer.deleted",
-      deliveryId: "8c1a6b2f0f",
       message: ["WooCommerce customer 26 deleted", "id: 26", "Shop: https://shop.example.com/"],
     },
+  });
+
+  it("reads no delivery id, since all events of a webhook in one second have the same", () => {
+    const { headers } = woocommerce.samples["order.created"]!;
+    const ids = [727, 728].map((id) => readSample(woocommerce, { headers, payload: { id } }).deliveryId);
+    expect(ids).toEqual([undefined, undefined]);
+  });
+
+  it("knows a guest by the address alone", () => {
+    const payload = { customer_id: 0, billing: { email: "ada@example.com" } };
+    expect(readSample(woocommerce, { payload }).sender).toEqual({ name: "ada@example.com", bot: false });
   });
 
   it("takes a signature over the exact body, and no other", async () => {

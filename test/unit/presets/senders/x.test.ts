@@ -61,6 +61,34 @@ describe("the preset x", () => {
     expect(read(own).sender).toEqual({ name: "me", id: "1", bot: true, own: true });
   });
 
+  it("reads the events of the X Activity API", () => {
+    // The form of docs.x.com/x-api/activity.
+    const changed = read({
+      data: {
+        filter: { user_id: "2244994945" },
+        event_type: "profile.update.bio",
+        tag: "bio",
+        payload: { before: "Mars & Cars", after: "Mars, Cars & AI" },
+      },
+    });
+    expect(changed).toMatchObject({ event: "profile.update.bio", skip: undefined, deliveryId: undefined });
+    expect(changed.message).toBe(
+      "X: profile.update.bio\nbefore: Mars & Cars\nafter: Mars, Cars & AI\nRule: bio\nIds: account 2244994945",
+    );
+    const post = read({
+      data: {
+        filter: { user_id: "7" },
+        event_type: "post.create",
+        payload: { id: "19", text: "Hello", author_id: "7" },
+        includes: { users: [{ id: "7", username: "ada_example" }] },
+      },
+    });
+    expect(post).toMatchObject({ event: "post.create", deliveryId: "post.create:19", sender: { id: "7", bot: false } });
+    expect(post.message).toBe("X post by @ada_example\nHello\nhttps://x.com/ada_example/status/19");
+    const sent = { filter: { user_id: "7" }, event_type: "chat.sent", payload: { sender_id: "7" } };
+    expect(read({ data: sent }).sender).toMatchObject({ own: true });
+  });
+
   it("skips typing, read receipts and requests without an event", () => {
     expect(sample("direct_message_indicate_typing").skip).toBe("someone is typing");
     expect(read({ direct_message_mark_read_events: [{ sender_id: "1" }] }).skip).toBe("a read receipt");
