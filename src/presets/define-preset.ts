@@ -38,7 +38,10 @@ export interface PresetDefinition {
   readonly event?: string | readonly string[] | ((context: PresetContext) => string | undefined);
   /** In words, when `event` is a function. */
   readonly eventWhere?: string;
-  /** Source of the id that stays the same when the sender tries again; `signed`: the signature covers it. */
+  /**
+   * Source of the id that stays the same when the sender tries again; `signed`: the signature covers it. Of several
+   * sources all must have a value: without one of them two events could have the same id.
+   */
   readonly deliveryId?: {
     readonly from: string | readonly string[] | ((context: PresetContext) => string | undefined);
     readonly signed: boolean;
@@ -113,8 +116,8 @@ export function definePreset(definition: PresetDefinition): Preset {
     eventSource: event && (definition.eventWhere ?? describeSource(event)),
     deliveryIdSource: deliveryId && (deliveryId.where ?? describeSource(deliveryId.from)),
     deliveryIdSigned: deliveryId?.signed ?? false,
-    eventOf: compileReader(event),
-    deliveryIdOf: compileReader(deliveryId?.from),
+    eventOf: compileReader(event, { needsAll: false }),
+    deliveryIdOf: compileReader(deliveryId?.from, { needsAll: true }),
     senderOf: definition.sender ?? (() => undefined),
     authorsOf: definition.authors ?? (() => []),
     vouchesForActors: definition.vouchesForActors ?? false,
@@ -145,13 +148,17 @@ export function isPreset(value: object): value is Preset {
 
 type Source = PresetDefinition["event"];
 
-function compileReader(source: Source): (context: PresetContext) => string | undefined {
+function compileReader(
+  source: Source,
+  { needsAll }: { readonly needsAll: boolean },
+): (context: PresetContext) => string | undefined {
   if (source === undefined) return () => undefined;
   if (typeof source === "function") return source;
   const readers = (typeof source === "string" ? [source] : source).map(compileSource);
   return (context) => {
     const parts = readers.map((read) => read(context)).filter((part) => part !== undefined && part.trim() !== "");
-    return parts.length === 0 ? undefined : parts.join(".");
+    const isEnough = needsAll ? parts.length === readers.length : parts.length > 0;
+    return isEnough ? parts.join(".") : undefined;
   };
 }
 

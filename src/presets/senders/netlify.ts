@@ -44,8 +44,8 @@ export const netlify = definePreset({
   event: eventOf,
   eventWhere: "header:x-netlify-event, or deploy. and body:state",
   deliveryId: {
-    // One deploy is reported again when it is locked or published again.
-    from: ["body:id", "body:state", "body:locked", "body:updated_at"],
+    from: deliveryIdOf,
+    where: "body:id + body:state + body:locked + body:updated_at",
     signed: true,
   },
   ignored: "nothing. Netlify marks no bots",
@@ -102,6 +102,13 @@ export const netlify = definePreset({
     "Choose an event, paste {url} as the URL to notify, and paste the {secret}. Each event needs a notification of its own.",
   ],
 });
+
+/** One deploy is reported again when it is locked or published again; a form has an id alone. */
+function deliveryIdOf({ payload }: PresetContext): string | undefined {
+  const id = lineAt(payload, "id");
+  const parts = ["state", "locked", "updated_at"].map((key) => lineAt(payload, key));
+  return id === "" ? undefined : joinText(".", id, ...parts);
+}
 
 function eventOf({ headers, payload }: PresetContext): string | undefined {
   const named = headers["x-netlify-event"];

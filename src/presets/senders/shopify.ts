@@ -49,7 +49,11 @@ export const shopify = definePreset({
     known: ["hush", "my_client_secret"],
   },
   event: ["header:x-shopify-topic", "header:shopify-topic", "header:shopify-action"],
-  deliveryId: { from: ["header:x-shopify-webhook-id", "header:shopify-webhook-id"], signed: false },
+  deliveryId: {
+    from: ({ headers }) => headers["x-shopify-webhook-id"] || headers["shopify-webhook-id"] || undefined,
+    where: "header:x-shopify-webhook-id or header:shopify-webhook-id",
+    signed: false,
+  },
   sender: ({ payload }) => {
     const id = lineAt(payload, "user_id");
     return id === "" ? undefined : { name: `staff ${id}`, id, role: "staff", bot: false };

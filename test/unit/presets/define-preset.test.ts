@@ -33,6 +33,29 @@ describe("where the event is, in words", () => {
   );
 });
 
+describe("several places", () => {
+  const places = ["header:x-first", "header:x-second"];
+  const { eventOf, deliveryIdOf } = preset({ event: places, deliveryId: { from: places, signed: true } });
+  const withHeaders = (headers: Readonly<Record<string, string>>) => ({
+    path: "acme",
+    headers,
+    query: {},
+    payload: {},
+    now: new Date(0),
+    settings: {},
+  });
+
+  it("give the event and the id when all have a value", () => {
+    const context = withHeaders({ "x-first": "a", "x-second": "b" });
+
+    expect([eventOf(context), deliveryIdOf(context)]).toEqual(["a.b", "a.b"]);
+  });
+
+  it.each([{ "x-first": "a" }, { "x-first": "a", "x-second": " " }])("give an event, but no id, with %o", (headers) => {
+    expect([eventOf(withHeaders(headers)), deliveryIdOf(withHeaders(headers))]).toEqual(["a", undefined]);
+  });
+});
+
 describe("a definition that cannot be used", () => {
   it("is refused with all that is wrong with it", () => {
     const wrong = { name: "Acme!", title: " ", documentation: "http://acme.example.com", samples: {}, setup: [] };
