@@ -291,9 +291,9 @@ export class EmbeddedGateway {
     if (plugins !== undefined) {
       await untilPluginsEnd(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS, this.#logger);
     }
-    await traces?.close();
+    const traced = traces?.close();
     await parts?.stop(deadlineMs);
-    await Promise.all([server?.close(leftMs()), this.#publicAddress.close(leftMs())]);
+    await Promise.all([server?.close(leftMs()), this.#publicAddress.close(leftMs()), traced]);
     await parts?.close();
   }
 }
