@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ERRORS } from "../../../src/core/errors.ts";
 import { gatewayToken, hookToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
 import { tableRows } from "../../docs/table-rows.ts";
 import { OperatedGateway } from "./operated-gateway.ts";
@@ -111,6 +112,14 @@ describe("GET /metrics", () => {
       .match(/expr: .*/g)!
       .join("\n");
     expect([...metricsIn(alerts)].filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it("has an alert for every refusal that is the gateway's own failure", () => {
+    const [, codes = ""] = /refusals_total\{code=~"([^"]+)"\}/.exec(
+      readFileSync("docs/grafana/reveille-alerts.yaml", "utf8"),
+    )!;
+    const failures = Object.entries(ERRORS).flatMap(([code, { status }]) => (status >= 500 ? [code] : []));
+    expect(codes.split("|").toSorted()).toEqual(failures.filter((code) => code !== "SHUTTING_DOWN").toSorted());
   });
 
   it("takes no other method, no query and, without a token of its own, no caller from elsewhere", async () => {
