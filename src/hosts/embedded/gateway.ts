@@ -179,9 +179,7 @@ export class EmbeddedGateway {
     await this.#config.start(plugins.current.host.lifecycle);
     const status = new GatewayStatus({
       ...parts,
-      tryDeliveries: () => ingress.tryStore(),
-      differing: () => ingress.differing.length,
-      turnsElsewhere: () => ingress.turnsElsewhere,
+      ingress,
       refusal: () => this.#config.refusal,
       publicAddress: this.#publicAddress,
       hooksUrl,
