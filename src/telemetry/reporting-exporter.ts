@@ -5,7 +5,7 @@ import { reasonLine } from "../core/reason-of.ts";
 type ExportDone = Parameters<SpanExporter["export"]>[1];
 
 /** `ExportResultCode.SUCCESS` of OpenTelemetry, whose package is no dependency. */
-const SUCCESS = 0;
+const SUCCESS = 0 as Parameters<ExportDone>[0]["code"];
 
 /** Logs that the collector takes no spans, once for as long as it lasts: the library itself says nothing. */
 export class ReportingExporter implements SpanExporter {

@@ -43,6 +43,17 @@ function namesIn(text: string): string[] {
 }
 
 describe("GET /metrics", () => {
+  it("shows what can be refused and how runs can end as 0 from the start, so that the first one is an increase", async () => {
+    const text = await metrics();
+    const codes = Object.keys(ERRORS).map((code) => valueOf(text, `reveille_refusals_total{code="${code}"}`));
+    expect(new Set(codes)).toEqual(new Set([0]));
+    for (const kind of ["agent", "wake"]) {
+      for (const state of ["done", "failed", "canceled", "skipped"]) {
+        expect(valueOf(text, `reveille_runs_settled_total{kind="${kind}",state="${state}"}`)).toBe(0);
+      }
+    }
+  });
+
   it("counts what was accepted, refused, run, sent and committed", async () => {
     const url = `${operated.gateway.url}/hooks`;
     const details = { cached_tokens: 200 };

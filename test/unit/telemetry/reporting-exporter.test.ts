@@ -5,8 +5,8 @@ import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 
 type Result = Parameters<Parameters<SpanExporter["export"]>[1]>[0];
 
-const TAKEN: Result = { code: 0 };
-const REFUSED: Result = { code: 1, error: new Error("Unauthorized") };
+const TAKEN = { code: 0 } as unknown as Result;
+const REFUSED = { code: 1, error: new Error("Unauthorized") } as unknown as Result;
 const SPAN = {} as ReadableSpan;
 
 describe("the exporter of spans", () => {

@@ -43,16 +43,16 @@ describe("a configuration that plugins are offered", () => {
 
   it("is taken by those that end, however they were tapped, with what they commit", async () => {
     const seen: string[] = [];
-    const sync = tapping((hook) => hook.tap("sync", ({ onCommit }) => onCommit(() => void seen.push("sync"))));
+    const sync = tapping((hook) => hook.tap("sync", (snapshot) => snapshot.onCommit(() => void seen.push("sync"))));
     const promise = tapping((hook) =>
-      hook.tapPromise("promise", async ({ onCommit }) => {
+      hook.tapPromise("promise", async (snapshot) => {
         await Promise.resolve();
-        onCommit(() => void seen.push("promise"));
+        snapshot.onCommit(() => void seen.push("promise"));
       }),
     );
     const callback = tapping((hook) =>
-      hook.tapAsync("callback", ({ onCommit }, done) => {
-        onCommit(() => void seen.push("callback"));
+      hook.tapAsync("callback", (snapshot, done) => {
+        snapshot.onCommit(() => void seen.push("callback"));
         process.nextTick(() => done());
       }),
     );
