@@ -5,7 +5,11 @@ import { reasonLine } from "../core/reason-of.ts";
 type ExportDone = Parameters<SpanExporter["export"]>[1];
 
 /** `ExportResultCode.SUCCESS` of OpenTelemetry, whose package is no dependency. */
-const SUCCESS = 0 as Parameters<ExportDone>[0]["code"];
+const SUCCESS = 0;
+
+function isTaken({ code }: { readonly code: number }): boolean {
+  return code === SUCCESS;
+}
 
 /** Logs that the collector takes no spans, once for as long as it lasts: the library itself says nothing. */
 export class ReportingExporter implements SpanExporter {
@@ -21,7 +25,7 @@ export class ReportingExporter implements SpanExporter {
 
   export(spans: ReadableSpan[], done: ExportDone): void {
     this.#exporter.export(spans, (result) => {
-      if (result.code === SUCCESS) this.#took();
+      if (isTaken(result)) this.#took();
       else this.#lose(spans.length, result.error);
       done(result);
     });
