@@ -1,6 +1,6 @@
 /** Taps of plugins, which may never come to an end. */
 
-export type TapType = "sync" | "async" | "promise";
+type TapType = "sync" | "async" | "promise";
 
 type Tap<Given> = (given: Given, callback?: (error?: unknown) => void) => unknown;
 
