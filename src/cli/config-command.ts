@@ -68,9 +68,11 @@ async function change(
 
 /** When a gateway that runs takes what was written at a path, which may hold keys that wait for the next start. */
 function whenTaken(path: string): string {
-  const waiting = KEYS_AT_NEXT_START.filter((key) => key === path || key.startsWith(`${path}.`));
+  if (KEYS_AT_NEXT_START.some((key) => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`))) {
+    return "It takes effect at the next start.";
+  }
+  const waiting = KEYS_AT_NEXT_START.filter((key) => key.startsWith(`${path}.`));
   if (waiting.length === 0) return "A gateway that runs takes it at once.";
-  if (waiting.some((key) => key === path)) return "It takes effect at the next start.";
   return `A gateway that runs takes it at once, except ${waiting.join(" and ")}, which take effect at the next start.`;
 }
 

@@ -10,6 +10,7 @@ import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
 import { readGatewayConfig, type ReadConfigOptions } from "../hosts/embedded/config/read.ts";
 import { snapshotOf } from "../hosts/embedded/config/snapshot.ts";
 import { prepareConfig } from "../hosts/shared/load-config.ts";
+import { limitConfigTaps } from "../hosts/embedded/plugins/config-taps.ts";
 import { applyPlugin, loadPlugins } from "../hosts/embedded/plugins/load.ts";
 import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
 import { rememberedUrl } from "../hosts/embedded/tunnel/remembered-url.ts";
@@ -132,6 +133,7 @@ function oneWord(model: ResolvedModel): Promise<ModelOutcome> {
 
 function hostOf(config: GatewayConfig, { stateDir, logger }: { stateDir: string; logger: Logger }): GatewayHost {
   const lifecycle = createLifecycle();
+  limitConfigTaps(lifecycle.onConfigLoad);
   limitShutdownTaps(lifecycle.onShutdown, { clock: { now: () => Date.now() }, logger });
   return idleHost({
     name: "embedded",

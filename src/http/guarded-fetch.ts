@@ -95,12 +95,17 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       overdue.abort(new FetchError(`it took longer than ${timeoutMs} ms`, { retryable: true }));
     }, timeoutMs);
     const signal = stopped === undefined ? overdue.signal : AbortSignal.any([overdue.signal, stopped]);
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = (): void => aborted.reject(fetchErrorOf(signal.reason));
     try {
       signal.throwIfAborted();
-      return await Promise.race([exchange(url, signal, post), abortOf(signal)]);
+      signal.addEventListener("abort", onAbort);
+      return await Promise.race([exchange(url, signal, post), aborted.promise]);
     } catch (error) {
       throw signal.aborted ? fetchErrorOf(signal.reason) : fetchErrorOf(error);
     } finally {
+      // A joined signal with a listener is kept as long as those that it was joined of, which is as long as the gateway runs.
+      signal.removeEventListener("abort", onAbort);
       clearTimeout(timer);
       slots.give();
     }
@@ -198,12 +203,6 @@ async function readAnswer(
 /** True when a status is 2xx. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
-}
-
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(fetchErrorOf(signal.reason)));
-  });
 }
 
 /** Other errors are reported by their code alone: their messages hold the request. */

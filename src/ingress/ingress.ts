@@ -84,6 +84,10 @@ export class Ingress {
     return this.#started.context.store;
   }
 
+  get isClosed(): boolean {
+    return this.#active?.config.enabled === true && this.#active.config.closed !== undefined;
+  }
+
   /** Resolves when this gateway carries out the runs. */
   get leading(): Promise<void> {
     return this.#leading.promise;

@@ -124,6 +124,11 @@ export class WebhookIngress implements GatewayPlugin {
     await this.#applied.store.addUsage([]);
   }
 
+  /** True while all hooks answer 503, since a plugin that may hold rules could not be loaded. */
+  get isClosed(): boolean {
+    return this.#applied.isClosed;
+  }
+
   /** Resolves when this gateway carries out runs: at once, unless another one does; usable as above. */
   get leading(): Promise<void> {
     return this.#applied.leading;

@@ -1,7 +1,9 @@
 /** What the ingress measures of itself, in the text format of Prometheus. */
 import type * as Client from "@prometheus-io/client";
+import { ERRORS } from "../core/errors.ts";
 import type { Clock } from "../core/host.ts";
 import type { Counts, Histogram } from "../core/measurements.ts";
+import type { RunSpec, SettledState } from "../core/run.ts";
 import { OWN_VERSION } from "./own-version.ts";
 import { type BudgetUse, budgetParts } from "../core/budget-use.ts";
 import type { GaugeOperations, Gauges, HookStates } from "../index.ts";
@@ -54,7 +56,7 @@ export class Metrics {
         "route",
         "state",
       ]),
-      counter("reveille_refusals_total", "Refused requests by error code.", measurements.refusals, ["code"]),
+      counter("reveille_refusals_total", "Refused requests by error code.", measurements.refusals, ["code"], CODES),
       histogram(
         "reveille_accept_duration_seconds",
         "Time from the start of an accepted request until its delivery is on disk.",
@@ -67,10 +69,13 @@ export class Metrics {
         "agent",
         "status",
       ]),
-      counter("reveille_runs_settled_total", "Runs that ended, by kind and state.", measurements.settled, [
-        "kind",
-        "state",
-      ]),
+      counter(
+        "reveille_runs_settled_total",
+        "Runs that ended, by kind and state.",
+        measurements.settled,
+        ["kind", "state"],
+        ENDS,
+      ),
       counter("reveille_replies_total", "Tries to send a reply, by channel and outcome.", measurements.replies, [
         "channel",
         "outcome",
@@ -134,8 +139,30 @@ function gauge(name: string, help: string, values: readonly Sample[]): Measured 
   return { name, help, type: "gauge", values };
 }
 
-function counter(name: string, help: string, counts: Counts, names: readonly string[]): Measured {
-  const values = Array.from(counts.all(), ({ labels, count }) => ({ labels: labelled(names, labels), value: count }));
+type Labels = readonly string[];
+
+const CODES: readonly Labels[] = Object.keys(ERRORS).map((code) => [code]);
+const KINDS: readonly RunSpec["kind"][] = ["agent", "wake"];
+const SETTLED: readonly SettledState[] = ["done", "failed", "canceled", "skipped"];
+const ENDS: readonly Labels[] = KINDS.flatMap((kind) => SETTLED.map((state) => [kind, state]));
+
+/**
+ * Series that are `known` are there from the start, at 0: Prometheus sees no increase in a series that begins with 1,
+ * so that the first failure would raise no alert.
+ */
+function counter(
+  name: string,
+  help: string,
+  counts: Counts,
+  names: readonly string[],
+  known: readonly Labels[] = [],
+): Measured {
+  const series = new Map(known.map((labels) => [labels.join("\n"), { labels, count: 0 }]));
+  for (const counted of counts.all()) series.set(counted.labels.join("\n"), counted);
+  const values = Array.from(series.values(), ({ labels, count }) => ({
+    labels: labelled(names, labels),
+    value: count,
+  }));
   return { name, help, type: "counter", values };
 }
 

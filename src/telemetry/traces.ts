@@ -8,8 +8,10 @@ import type { DeliveryDetail } from "../core/delivery.ts";
 import type { Attempt, RunDetail, RunStep } from "../core/run.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../core/host.ts";
 import { readTraceparent } from "../core/traceparent.ts";
+import { settledWithin } from "../core/settled-within.ts";
 import { type DeliveryReader, WebhookIngress } from "../index.ts";
 import { OWN_VERSION } from "./own-version.ts";
+import { ReportingExporter } from "./reporting-exporter.ts";
 
 export interface TraceSettings {
   /** Of the collector; `/v1/traces` follows it. Absent, with the headers: what the `OTEL_*` variables say. */
@@ -27,6 +29,8 @@ export interface TraceExportOptions extends TraceSettings {
 const NAME = "reveille traces";
 /** Deliveries that are read at once; with more, further ones are left out. */
 const MAX_READS = 100;
+/** For the last spans, when the gateway stops. */
+const LAST_SPANS_MS = 2_000;
 const SCOPE = { name: "reveille", version: OWN_VERSION };
 
 /**
@@ -49,7 +53,8 @@ export class TraceExport implements GatewayPlugin {
     this.#options = options;
     this.#resource = resourceFromAttributes({ "service.name": "reveille", "service.version": OWN_VERSION });
     const target = url === undefined ? {} : { url: `${url.replace(/\/+$/u, "")}/v1/traces`, headers: { ...headers } };
-    this.#processor = new BatchSpanProcessor({ exporter: new OTLPTraceExporter(target) });
+    const exporter = new ReportingExporter(new OTLPTraceExporter(target), options.logger);
+    this.#processor = new BatchSpanProcessor({ exporter });
   }
 
   apply(host: GatewayHost): void {
@@ -64,13 +69,22 @@ export class TraceExport implements GatewayPlugin {
     });
   }
 
-  /** Sends what is left; never rejects. */
+  /** Sends what is left, within two seconds: a collector that is gone must not hold up the end. Never rejects. */
   async close(): Promise<void> {
-    if (this.#left > 0) this.#options.logger.warn({ deliveries: this.#left }, "spans were left out, too many at once");
-    await Promise.all(this.#reads);
-    await this.#processor.shutdown().catch((error: unknown) => {
-      this.#options.logger.warn({ err: error }, "the last spans could not be sent");
-    });
+    const { logger } = this.#options;
+    if (this.#left > 0) logger.warn({ deliveries: this.#left }, "spans were left out, too many at once");
+    let isDone = false;
+    const sent = Promise.all(this.#reads)
+      .then(() => this.#processor.shutdown())
+      .catch((error: unknown) => {
+        // A failure that comes later is a consequence of what is logged below.
+        if (!isDone) logger.warn({ err: error }, "the last spans could not be sent");
+      })
+      .then(() => (isDone = true));
+    await settledWithin(sent, LAST_SPANS_MS);
+    if (isDone) return;
+    isDone = true;
+    logger.warn({}, "the last spans could not be sent in time");
   }
 
   #trace(deliveryId: string, spansOf: SpansOf): void {

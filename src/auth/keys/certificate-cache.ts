@@ -111,7 +111,9 @@ export class CertificateCache {
 
   #begin(url: string, client: string | undefined): Promise<void> | undefined {
     const now = this.#options.clock.now();
-    if ((this.#refused.get(url) ?? 0) > now) return undefined;
+    const refusedUntil = this.#refused.get(url) ?? 0;
+    // One that is farther away than any that is given means that the clock was set back.
+    if (refusedUntil > now && refusedUntil <= now + this.#options.refusedMs) return undefined;
     const host = URL.parse(url)?.host ?? "";
     if ([...this.#fetches.values()].filter((fetch) => fetch.host === host).length >= this.#options.maxFetches) {
       return undefined;
@@ -124,7 +126,7 @@ export class CertificateCache {
 
   /** Counts a first fetch; false when a share of this minute is used up. */
   #count(now: number, host: string, client: string | undefined): boolean {
-    if (now - this.#minuteStart >= MINUTE_MS) {
+    if (now - this.#minuteStart >= MINUTE_MS || now < this.#minuteStart) {
       this.#minuteStart = now;
       this.#begunThisMinute = 0;
       this.#begun.clear();

@@ -110,7 +110,9 @@ export class JwksSource implements JwksKeys {
   }
 
   #refreshSooner(): void {
-    if (this.#options.clock.now() - this.#startedAt >= this.#options.cooldownMs) void this.#refresh();
+    const sinceMs = this.#options.clock.now() - this.#startedAt;
+    // Below 0 the clock was set back.
+    if (sinceMs >= this.#options.cooldownMs || sinceMs < 0) void this.#refresh();
   }
 
   /** Never rejects: what goes wrong is logged and tried again. */

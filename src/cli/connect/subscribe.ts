@@ -2,7 +2,11 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { accessToken, readCredentials } from "../../hosts/embedded/subscriptions/access-token.ts";
-import { type SubscriptionRecord, SubscriptionRecords } from "../../hosts/embedded/subscriptions/records.ts";
+import {
+  MAX_SUBSCRIPTIONS,
+  type SubscriptionRecord,
+  SubscriptionRecords,
+} from "../../hosts/embedded/subscriptions/records.ts";
 import { endSubscription, SUBSCRIPTION_KINDS } from "../../hosts/embedded/subscriptions/renewal.ts";
 import { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 import type { SubscriptionKind } from "../../hosts/embedded/subscriptions/subscription.ts";
@@ -69,7 +73,11 @@ export async function makeSubscription(
   const { sender, url, stateDir, configFile, secret = "" } = subscribing;
   const source = kind.hasSecret ? secretSource(subscribing) : null;
   const records = new SubscriptionRecords(stateDir);
-  const before = records.all().find((each) => each.sender === sender && each.resource === resource);
+  const known = records.all();
+  const before = known.find((each) => each.sender === sender && each.resource === resource);
+  if (before === undefined && known.length >= MAX_SUBSCRIPTIONS) {
+    throw new CliError(`A gateway renews at most ${MAX_SUBSCRIPTIONS} subscriptions, and that many are there.`);
+  }
   const token = await accessToken(kind, { credentials, tokenUrl });
   const api = new SenderApi(kind, { base, token, secrets: [secret] });
   const begun = await kind.begin(api, { url, resource, events, secret: () => secret });

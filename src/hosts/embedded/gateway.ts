@@ -54,6 +54,7 @@ export class EmbeddedGateway {
   readonly #open: OpenGateway = {};
   readonly #events = new LiveEvents();
   readonly #publicAddress: PublicAddress;
+  #routes = new RoutingTable();
   #api: GatewayApi | undefined;
   #console: ConsoleRoutes | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
@@ -80,21 +81,19 @@ export class EmbeddedGateway {
     this.#options = { ...options, configFile: resolve(options.configFile), stateDir: resolve(options.stateDir) };
     this.#logger = logger;
     this.#clock = clock;
+    const common = { env, clock, logger };
     this.#publicAddress = new PublicAddress({
+      ...common,
       stateDir: this.#options.stateDir,
-      env,
-      clock,
-      logger,
       onChange: () => void this.reload(),
       onUrl: (url) => options.onHooksUrl?.(hooksUrlOf(this.#config.current, url) ?? url),
       timings: options.toolTimings,
     });
     this.#config = new GatewayConfigReload({
+      ...common,
       file: this.#options.configFile,
-      env,
       overrides: { host, port },
       publicUrl: (expose) => this.#publicAddress.urlOf(expose),
-      logger,
       strict,
     });
     this.#guard = new ApiGuard(this.#config.current.gateway, { clock });
@@ -180,9 +179,7 @@ export class EmbeddedGateway {
     await this.#config.start(plugins.current.host.lifecycle);
     const status = new GatewayStatus({
       ...parts,
-      tryDeliveries: () => ingress.tryStore(),
-      differing: () => ingress.differing.length,
-      turnsElsewhere: () => ingress.turnsElsewhere,
+      ingress,
       refusal: () => this.#config.refusal,
       publicAddress: this.#publicAddress,
       hooksUrl,
@@ -208,11 +205,10 @@ export class EmbeddedGateway {
     });
     parts.start(ingress.leading);
     const { host, port } = this.#config.current.gateway;
-    const routes = new RoutingTable();
-    this.#fill(routes, plugins.current);
-    this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
+    this.#fill(this.#routes, plugins.current);
+    this.#open.server = await GatewayServer.listen({ host, port, routes: this.#routes, logger: this.#logger });
     this.#logger.info({ url: this.url }, "listening");
-    this.#expose(routes);
+    this.#expose();
     subscriptions.start();
     this.#open.watch = await watchConfigFile(configFile, () => void this.#reloadIfChanged(), {
       onError: (error) => {
@@ -254,11 +250,15 @@ export class EmbeddedGateway {
         parts.heartbeat.reschedule();
         const routes = new RoutingTable();
         // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.
-        if (inForce !== before) server.use(routes);
-        this.#fill(routes, inForce);
-        server.use(routes);
-        this.#expose(routes);
-        this.#open.subscriptions?.configure();
+        if (inForce !== before) this.#routes = routes;
+        try {
+          this.#fill(routes, inForce);
+          this.#routes = routes;
+        } finally {
+          server.use(this.#routes);
+          this.#expose();
+          this.#open.subscriptions?.configure();
+        }
       },
     });
   }
@@ -272,9 +272,9 @@ export class EmbeddedGateway {
     plugins.host.lifecycle.onHttpRoute.call(router);
   }
 
-  #expose(routes: RoutingTable): void {
+  #expose(): void {
     const { current } = this.#config;
-    this.#publicAddress.use(routes, hooksPathOf(current), current.gateway.expose);
+    this.#publicAddress.use(this.#routes, hooksPathOf(current), current.gateway.expose);
   }
 
   async #stop(): Promise<void> {
@@ -291,9 +291,8 @@ export class EmbeddedGateway {
     if (plugins !== undefined) {
       await untilPluginsEnd(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS, this.#logger);
     }
-    await traces?.close();
     await parts?.stop(deadlineMs);
-    await Promise.all([server?.close(leftMs()), this.#publicAddress.close(leftMs())]);
+    await Promise.all([server?.close(leftMs()), this.#publicAddress.close(leftMs()), traces?.close()]);
     await parts?.close();
   }
 }

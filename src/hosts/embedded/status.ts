@@ -1,6 +1,7 @@
 /** Says whether the gateway can accept calls, and whether its file was refused. */
 import { stat, statfs } from "node:fs/promises";
 import type { Clock, Logger } from "../../core/host.ts";
+import type { WebhookIngress } from "../../index.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { StateStore } from "./state/state-store.ts";
 import type { ConfigRefusal } from "./config/reload.ts";
@@ -9,21 +10,16 @@ import type { PublicAddress } from "./tunnel/public-address.ts";
 
 /** A reason why the gateway is not ready, or not as its owner wants it. */
 export interface StatusProblem {
-  /** All but `STORE_UNAVAILABLE` leave the gateway ready: it serves what reaches it. */
-  readonly code: "STORE_UNAVAILABLE" | "CONFIG_REFUSED" | "NOT_EXPOSED" | "GATEWAYS_DIFFER";
+  /** The first two mean that calls are refused; the others leave the gateway ready: it serves what reaches it. */
+  readonly code: "STORE_UNAVAILABLE" | "HOOKS_CLOSED" | "CONFIG_REFUSED" | "NOT_EXPOSED" | "GATEWAYS_DIFFER";
   readonly message: string;
 }
 
 export interface GatewayStatusSources {
   readonly database: Pick<SqliteDatabase, "file">;
   readonly state: Pick<StateStore, "tryWrite">;
-  /** Rejects while the deliveries take no write. */
-  readonly tryDeliveries: () => Promise<void>;
   readonly stateDir: string;
-  /** How many gateways on the same database have another version or another `hooks` block. */
-  readonly differing: () => number;
-  /** Turns that the others take at once. */
-  readonly turnsElsewhere: () => number;
+  readonly ingress: Pick<WebhookIngress, "tryStore" | "isClosed" | "differing" | "turnsElsewhere">;
   readonly refusal: () => ConfigRefusal | undefined;
   /** The public URL of the tool; `undefined` without one. */
   readonly publicAddress: Pick<PublicAddress, "state" | "ask">;
@@ -49,7 +45,9 @@ export class GatewayStatus {
 
   /** For everyone: codes and sentences without anything that the owner wrote. Never rejects. */
   async readiness(): Promise<{ readonly isReady: boolean; readonly problems: readonly StatusProblem[] }> {
+    const { ingress } = this.#sources;
     const store = await this.#storeProblem();
+    const closed: StatusProblem | undefined = ingress.isClosed ? HOOKS_CLOSED : undefined;
     const refusal = this.#sources.refusal();
     const config: StatusProblem | undefined = refusal && {
       code: "CONFIG_REFUSED",
@@ -60,7 +58,7 @@ export class GatewayStatus {
       state?.url === null
         ? { code: "NOT_EXPOSED", message: "The hooks have no public URL now; the status and the log say why." }
         : undefined;
-    const count = this.#sources.differing();
+    const count = ingress.differing.length;
     const differs: StatusProblem | undefined =
       count === 0
         ? undefined
@@ -69,8 +67,8 @@ export class GatewayStatus {
             message: `Other gateways on the database have another version or another hooks block: ${count}. The log names them.`,
           };
     return {
-      isReady: store === undefined,
-      problems: [store, config, exposed, differs].filter((problem) => problem !== undefined),
+      isReady: store === undefined && closed === undefined,
+      problems: [store, closed, config, exposed, differs].filter((problem) => problem !== undefined),
     };
   }
 
@@ -86,7 +84,7 @@ export class GatewayStatus {
       hooksUrl: this.#sources.hooksUrl() ?? null,
       exposed: this.#sources.publicAddress.state ?? null,
       subscriptions: this.#sources.subscriptions(),
-      turnsElsewhere: this.#sources.turnsElsewhere(),
+      turnsElsewhere: this.#sources.ingress.turnsElsewhere,
       freeDiskBytes: (await this.#freeBytes()) ?? null,
       databaseBytes: (await this.#databaseBytes()) ?? null,
     };
@@ -113,7 +111,7 @@ export class GatewayStatus {
     }
     try {
       await this.#sources.state.tryWrite();
-      await this.#sources.tryDeliveries();
+      await this.#sources.ingress.tryStore();
       return undefined;
     } catch (error) {
       this.#sources.logger.error({ err: error }, "the store took no write for the readiness check");
@@ -141,6 +139,11 @@ export class GatewayStatus {
     }
   }
 }
+
+const HOOKS_CLOSED: StatusProblem = {
+  code: "HOOKS_CLOSED",
+  message: "All hooks answer 503, because a plugin that may hold rules could not be loaded; the log names it.",
+};
 
 function storeProblem(message: string): StatusProblem {
   return { code: "STORE_UNAVAILABLE", message };

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ERRORS } from "../../../src/core/errors.ts";
 import { gatewayToken, hookToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
 import { tableRows } from "../../docs/table-rows.ts";
 import { OperatedGateway } from "./operated-gateway.ts";
@@ -42,6 +43,17 @@ function namesIn(text: string): string[] {
 }
 
 describe("GET /metrics", () => {
+  it("shows what can be refused and how runs can end as 0 from the start, so that the first one is an increase", async () => {
+    const text = await metrics();
+    const codes = Object.keys(ERRORS).map((code) => valueOf(text, `reveille_refusals_total{code="${code}"}`));
+    expect(new Set(codes)).toEqual(new Set([0]));
+    for (const kind of ["agent", "wake"]) {
+      for (const state of ["done", "failed", "canceled", "skipped"]) {
+        expect(valueOf(text, `reveille_runs_settled_total{kind="${kind}",state="${state}"}`)).toBe(0);
+      }
+    }
+  });
+
   it("counts what was accepted, refused, run, sent and committed", async () => {
     const url = `${operated.gateway.url}/hooks`;
     const details = { cached_tokens: 200 };
@@ -111,6 +123,14 @@ describe("GET /metrics", () => {
       .match(/expr: .*/g)!
       .join("\n");
     expect([...metricsIn(alerts)].filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it("has an alert for every refusal that is the gateway's own failure", () => {
+    const [, codes = ""] = /refusals_total\{code=~"([^"]+)"\}/.exec(
+      readFileSync("docs/grafana/reveille-alerts.yaml", "utf8"),
+    )!;
+    const failures = Object.entries(ERRORS).flatMap(([code, { status }]) => (status >= 500 ? [code] : []));
+    expect(codes.split("|").toSorted()).toEqual(failures.filter((code) => code !== "SHUTTING_DOWN").toSorted());
   });
 
   it("takes no other method, no query and, without a token of its own, no caller from elsewhere", async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { baseConfig, GatewayFixture, hookToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
 import { OtlpCollector, type ReceivedSpan } from "../../fixtures/otlp-collector.ts";
+import type { LogLine } from "../../unit/hosts/embedded/server/recording-logger.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 
 const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
@@ -26,11 +27,12 @@ afterAll(() => {
 
 const build = { id: "build", match: { path: "build" }, messageTemplate: "{{branch}}", deliver: false };
 
+/** Calls a hook of a gateway that then stops; resolves with what it logged. */
 async function called(
   telemetry: object,
   headers: Record<string, string>,
   { channels = {}, reply = {} }: { channels?: object; reply?: object } = {},
-): Promise<void> {
+): Promise<readonly LogLine[]> {
   const fixture = new GatewayFixture({
     ...baseConfig,
     agents: { defaults: { heartbeat: { every: "0m" }, model: "test/model" } },
@@ -51,6 +53,7 @@ async function called(
     await vi.waitFor(() => expect(model.requests.length).toBe(asked + 1), 15_000);
     // A stop lets the run end and sends what is left.
     await gateway.stop();
+    return fixture.logger.lines;
   } finally {
     await fixture.remove();
   }
@@ -106,6 +109,20 @@ describe("traces", () => {
     await called({ otlp: { url, ratio: 0 } }, {});
     expect(spans).toEqual([]);
     await called({ otlp: { url: "http://127.0.0.1:9" } }, {});
+  });
+
+  it("are given up when the gateway stops and the collector does not answer", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    try {
+      const { port } = silent.address() as AddressInfo;
+      const lines = await called({ otlp: { url: `http://127.0.0.1:${port}` } }, {});
+      const warnings = lines.filter(({ level }) => level === "warn").map(({ message }) => message);
+      expect(warnings).toEqual(["the last spans could not be sent in time"]);
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
   });
 
   it("are passed on to the channel webhook with the reply", async () => {

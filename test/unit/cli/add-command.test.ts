@@ -142,6 +142,12 @@ describe("reveille config", () => {
     expect(await printed("config", "set", "gateway", await printed("config", "get", "gateway"))).toBe(
       "gateway is set. A gateway that runs takes it at once, except gateway.port and gateway.bind, which take effect at the next start.\n",
     );
+    expect(await printed("config", "set", "telemetry.otlp", '{ url: "http://127.0.0.1:4318" }')).toBe(
+      "telemetry.otlp is set. It takes effect at the next start.\n",
+    );
+    expect(await printed("config", "set", "telemetry.otlp.ratio", "0.5")).toBe(
+      "telemetry.otlp.ratio is set. It takes effect at the next start.\n",
+    );
     expect(await printed("config", "set", "gateway.shutdownSeconds", "9")).toBe(
       "gateway.shutdownSeconds is set. A gateway that runs takes it at once.\n",
     );

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { text as textOf } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, test, vi } from "vitest";
@@ -365,6 +366,18 @@ describe("bounds", () => {
       expect(vi.getTimerCount()).toBe(0);
     } finally {
       vi.useRealTimers();
+    }
+  });
+
+  test("nothing listens any more to what could have stopped a fetch that has ended", async () => {
+    const server = await startKeyServer(text("here"));
+    const joined = vi.spyOn(AbortSignal, "any");
+    try {
+      await loopbackFetch()(server.origin, { signal: new AbortController().signal });
+      const [result] = joined.mock.results;
+      await eventually(() => expect(getEventListeners(result?.value as AbortSignal, "abort")).toEqual([]));
+    } finally {
+      joined.mockRestore();
     }
   });
 

@@ -1,5 +1,6 @@
 /** The configuration active, and how the next one takes its place. */
 import { statSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { ConfigError, configLines } from "../../../config/errors.ts";
 import { findConfigError } from "../../../config/errors.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
@@ -191,6 +192,7 @@ interface ReloadPlan {
 const AT_NEXT_START = {
   "gateway.port": ({ gateway }: GatewayConfig) => gateway.port,
   "gateway.bind": ({ gateway }: GatewayConfig) => gateway.host,
+  "telemetry.otlp": ({ telemetry }: GatewayConfig) => telemetry.otlp,
 } as const;
 
 /** Keys that take effect at the next start; all others do at once. */
@@ -198,10 +200,16 @@ export const KEYS_AT_NEXT_START = Object.keys(AT_NEXT_START) as readonly (keyof 
 
 /** Compares the configuration active with the next one. */
 function planReload(current: GatewayConfig, next: GatewayConfig): ReloadPlan {
-  const restartNeeded = KEYS_AT_NEXT_START.filter((key) => AT_NEXT_START[key](next) !== AT_NEXT_START[key](current));
+  const restartNeeded = KEYS_AT_NEXT_START.filter(
+    (key) => !isDeepStrictEqual(AT_NEXT_START[key](next), AT_NEXT_START[key](current)),
+  );
   const { port, host, loopbackOnly } = current.gateway;
   return {
-    config: { ...next, gateway: { ...next.gateway, port, host, loopbackOnly } },
+    config: {
+      ...next,
+      gateway: { ...next.gateway, port, host, loopbackOnly },
+      telemetry: { ...next.telemetry, otlp: current.telemetry.otlp },
+    },
     restartNeeded,
   };
 }

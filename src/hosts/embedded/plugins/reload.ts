@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock, GatewayHost, GatewayPlugin, HttpRoute, HttpRouter, Logger } from "../../../core/host.ts";
 import type { PluginsConfig } from "../config/file.ts";
+import { limitConfigTaps } from "./config-taps.ts";
 import { applyPlugin, loadPlugins } from "./load.ts";
 import type { LoadedPlugin } from "./set-aside.ts";
 
@@ -13,6 +14,8 @@ interface PluginSetOptions {
   /** Those of the program that embeds the gateway, the same in every set. Applied last. */
   readonly given: readonly GatewayPlugin[];
   readonly clock: Clock;
+  /** For each tap of `onConfigLoad` but the ingress's. */
+  readonly configTimeoutMs?: number | undefined;
 }
 
 /**
@@ -55,6 +58,7 @@ export class PluginSet {
     this.#loaded = loaded;
     this.#hasOthers = loaded.length + given.length > 0;
     builtIn.apply(host);
+    limitConfigTaps(host.lifecycle.onConfigLoad, this.#options.configTimeoutMs);
     for (const plugin of loaded) applyPlugin(plugin, host);
     for (const plugin of given) plugin.apply(host);
   }
@@ -195,8 +199,8 @@ export class PluginReload {
   }
 
   #create(config: PluginsConfig): PluginSet {
-    const { createHost, builtIn, given, clock } = this.#options;
-    return new PluginSet(config, { host: createHost(), builtIn, given, clock });
+    const { createHost, builtIn, given, clock, configTimeoutMs } = this.#options;
+    return new PluginSet(config, { host: createHost(), builtIn, given, clock, configTimeoutMs });
   }
 
   #drain(shutDown: () => Promise<void>): void {

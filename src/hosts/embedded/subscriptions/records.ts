@@ -31,8 +31,8 @@ const RecordSchema = Type.Object({
 /** No secret and no token: where they are. */
 export type SubscriptionRecord = Static<typeof RecordSchema>;
 
-/** Files that are read. */
-const MAX_RECORDS = 50;
+/** Further ones are neither made nor renewed. */
+export const MAX_SUBSCRIPTIONS = 500;
 const MAX_BYTES = 65_536;
 
 export class SubscriptionRecords {
@@ -48,7 +48,7 @@ export class SubscriptionRecords {
     const names = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));
     return names
       .toSorted()
-      .slice(0, MAX_RECORDS)
+      .slice(0, MAX_SUBSCRIPTIONS)
       .flatMap((name) => read(join(this.#folder, name)));
   }
 

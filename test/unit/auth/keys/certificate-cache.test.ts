@@ -217,6 +217,17 @@ describe("what a caller can bring about by naming URLs", () => {
     expect(server.asked.length).toBe(60);
   });
 
+  test("a clock that is set back ends the minute, and the time of a URL that failed", async () => {
+    const { cache, clock, server } = await servedCache(text("", 404));
+    const ask = (at: number) => Promise.resolve(cache.get(`${server.origin}/${at}`));
+    for (let at = 0; at < 31; at++) await ask(at);
+    expect(server.asked.length).toBe(30);
+    clock.nowMs -= 3_600_000;
+    await ask(31);
+    await ask(0);
+    expect(server.asked.slice(30)).toEqual(["/31", "/0"]);
+  });
+
   test("a client that uses up its share leaves that of others alone, and a host that of other hosts", async () => {
     const asked: string[] = [];
     const { cache } = cacheWith((url) => {

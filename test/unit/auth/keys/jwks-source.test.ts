@@ -230,6 +230,15 @@ describe("tokens of a key that is not known", () => {
     expect(await verify(token)).toEqual(UNKNOWN_KEY_FOR_NOW);
   });
 
+  test("one makes the keys be fetched also when the clock was set back since the last fetch", async () => {
+    const { server, verify, clock } = await readySource([key]);
+    server.answer = json(keySet(key, newKey));
+    clock.nowMs -= 3_600_000;
+    const token = await signToken(newKey, { now: clock.now() });
+    expect(await verify(token)).toEqual(UNKNOWN_KEY_FOR_NOW);
+    await eventually(async () => expect((await verify(token)).ok).toBe(true));
+  });
+
   test("a request does not wait for that fetch", async () => {
     const { server, verify, clock } = await readySource([key], { waitMs: 60_000 });
     server.answer = silence;

@@ -1,6 +1,7 @@
 import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { MAX_SUBSCRIPTIONS, SubscriptionRecords } from "../../../../src/hosts/embedded/subscriptions/records.ts";
 import { CREDENTIALS, FakeCloud } from "../../hosts/embedded/subscriptions/fake-subscriptions.ts";
 import { RecordedProcess } from "../recorded-process.ts";
 
@@ -127,5 +128,17 @@ describe("reveille add of a sender whose subscriptions end", () => {
     );
     expect(await add("gmail-push", "--resource", "projects/acme/topics/gmail")).toMatchObject({ code: 0, err: "" });
     expect(cloud.watches.has("mailbox")).toBe(true);
+  });
+
+  it("refuses one more than the gateway renews, and asks the sender for nothing", async () => {
+    const records = new SubscriptionRecords(beside("state"));
+    const common = { sender: "other", preset: "gmail-push", api: "a", tokenUrl: "b", credentials: "c", secret: null };
+    for (let at = 0; at < MAX_SUBSCRIPTIONS; at++) {
+      const ends = { id: "watch", begunAt: Date.now(), expiresAt: Date.now() };
+      records.save({ ...common, url: "u", resource: `projects/acme/topics/${at}`, events: [], ...ends });
+    }
+    const { code, err } = await add("google-calendar", "--resource", "one-more@example.com");
+    expect([code, err]).toEqual([1, expect.stringContaining(`at most ${MAX_SUBSCRIPTIONS} subscriptions`)]);
+    expect(cloud.sender.calls).toEqual([]);
   });
 });

@@ -82,6 +82,8 @@ export class EventSubscription {
     problem: "it begins",
   };
   #nextAt: number | undefined;
+  /** What the callback was when the latest step began. */
+  #urlOfStep: string | null | undefined;
 
   constructor(options: EventSubscriptionOptions) {
     this.#options = options;
@@ -158,6 +160,7 @@ export class EventSubscription {
     this.#ended = undefined;
     if (ended !== undefined) throw ended;
     const url = callback();
+    this.#urlOfStep = url;
     if (url === null) {
       this.#state = { ...this.#state, state: "waiting", problem: "the public URL is not there yet" };
       return timings.pendingMs;
@@ -278,6 +281,8 @@ export class EventSubscription {
 
   async #sleep(ms: number): Promise<void> {
     if (this.#stopped.signal.aborted || this.#ended !== undefined) return;
+    // It changed during the step, when there was nothing to wake.
+    if (this.#options.callback() !== this.#urlOfStep) return;
     this.#nextAt = this.#options.clock.now() + ms;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;

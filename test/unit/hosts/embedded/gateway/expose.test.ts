@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway, GatewayOptions } from "../../../../../src/hosts/embedded/gateway.ts";
+import type { GatewayPlugin } from "../../../../../src/core/host.ts";
 import { RawConnection } from "../server/raw-connection.ts";
 import {
   cloudflaredFailure,
@@ -67,6 +68,25 @@ function exposedPort(name: string): number {
 }
 
 describe("gateway.expose", () => {
+  it("takes effect at a reload also when a plugin throws instead of registering its routes", async () => {
+    let breaks = false;
+    const careless: GatewayPlugin = {
+      apply: (host) =>
+        host.lifecycle.onHttpRoute.tap("careless", () => {
+          if (breaks) throw new Error("broke in route");
+        }),
+    };
+    tools.addLasting("ngrok", ngrokOutput("ab12"));
+    const gateway = await fixture.start({ env: tools.env, toolTimings: FAST, plugins: [careless] });
+    breaks = true;
+    fixture.write(exposed({ via: "ngrok" }));
+    expect(await gateway.reload()).toMatchObject({
+      applied: true,
+      failures: [expect.stringContaining("broke in route")],
+    });
+    await untilUrl(gateway, "https://ab12.ngrok-free.app/hooks");
+  });
+
   it.each([
     [
       "cloudflared",

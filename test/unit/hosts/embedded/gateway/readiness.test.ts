@@ -1,8 +1,9 @@
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EmbeddedGateway } from "../../../../../src/hosts/embedded/gateway.ts";
-import { baseConfig, GatewayFixture, readApi } from "./fixture.ts";
+import { baseConfig, callHook, GatewayFixture, readApi } from "./fixture.ts";
 
 let fixture: GatewayFixture;
 let gateway: EmbeddedGateway;
@@ -56,5 +57,23 @@ describe("GET /ready", () => {
     await gateway.reload();
     expect(await ready()).toEqual(READY);
     expect(await (await readApi(gateway, "status")).json()).toMatchObject({ refused: null, problems: [] });
+  });
+
+  it("answers 503 while a plugin that may hold rules is set aside, so that all hooks answer 503", async () => {
+    await gateway.stop();
+    const folder = join(fixture.folder, "rules");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "plugin.json"), JSON.stringify({ id: "rules", entry: "rules.js", pluginApi: "1" }));
+    writeFileSync(join(folder, "rules.js"), 'throw new Error("not today");');
+    const config = { ...baseConfig, plugins: { load: { paths: ["rules"] } } };
+    fixture.write(config);
+    gateway = await fixture.start();
+    expect((await callHook(gateway, "/hooks/wake", { text: "x" })).status).toBe(503);
+    const problem = { code: "HOOKS_CLOSED", message: expect.stringContaining("a plugin") as string };
+    expect(await ready()).toEqual([503, { ok: false, status: "not ready", problems: [problem] }]);
+
+    fixture.write({ ...config, hooks: { ...baseConfig.hooks, enabled: false } });
+    await gateway.reload();
+    expect(await ready()).toEqual(READY);
   });
 });

@@ -100,6 +100,15 @@ describe("EmbeddedGateway.reload", () => {
     expect((await callHook(gateway, "/other/wake", { text: "x" })).status).toBe(200);
   });
 
+  it("names the export of traces among what takes a restart", async () => {
+    const gateway = await fixture.start();
+    fixture.write({ ...baseConfig, telemetry: { otlp: { url: "http://127.0.0.1:9" } } });
+    expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: ["telemetry.otlp"] });
+    expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: ["telemetry.otlp"] });
+    fixture.write(baseConfig);
+    expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: [] });
+  });
+
   it("keeps the rest active, and says so, when a plugin breaks its promise not to throw", async () => {
     let breaks = false;
     const careless = plugin((host) => {

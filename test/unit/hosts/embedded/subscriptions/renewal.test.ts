@@ -192,6 +192,16 @@ describe("the renewal of subscriptions", () => {
     expect(records.all()[0]?.begunAt).toBe(now);
   });
 
+  it("renews every one of hundreds", async () => {
+    for (let at = 0; at < 120; at++) {
+      records.save(record("microsoft-graph", `users/${at}/messages`, { begunAt: now, expiresAt: now + 3 * DAY }));
+    }
+    records.save(graph({ expiresAt: now - DAY }));
+    await renewal.renewDue();
+    expect(records.all()).toHaveLength(121);
+    expect(records.all().filter(({ expiresAt }) => expiresAt < now)).toEqual([]);
+  });
+
   it("leaves out files that are no records, and does not bring back one that was removed meanwhile", async () => {
     records.save(graph());
     writeFileSync(join(stateDir, "subscriptions", "broken.json"), "{");
