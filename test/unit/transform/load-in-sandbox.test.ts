@@ -51,8 +51,9 @@ describe("transforms in processes", { timeout: 60_000 }, () => {
       "node_modules/only/package.json": '{ "exports": { "./part": { "import": "./part.mjs" } } }',
       "node_modules/only/part.mjs": "export const only = 'only';",
     };
-    for (const own of [{}, { "package.json": '{ "name": "own" }' }]) {
-      await using folder = new SandboxedFolder({ ...files, ...own });
+    const own: Readonly<Record<string, string>> = { ...files, "package.json": '{ "name": "own" }' };
+    for (const all of [files, own]) {
+      await using folder = new SandboxedFolder(all);
       const set = await folder.start(["a.mjs"]);
       expect(await call(set.get("m0"))).toEqual(["imported", "only"]);
     }
