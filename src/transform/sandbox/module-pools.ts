@@ -189,7 +189,8 @@ export class ModulePools {
     } catch (error) {
       this.#freePlace();
       if (signal.aborted) throw new TransformError("busy", CLOSING, { cause: error });
-      if (error instanceof SandboxLoadError) throw new TransformError("failed", error.message, { cause: error });
+      if (error instanceof SandboxLoadError)
+        throw new TransformError("failed", `could not be loaded: ${error.message}`, { cause: error });
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.logger.warn({ reason }, "a process for a transform cannot be started");
       throw new TransformError("busy", reason, { cause: error });

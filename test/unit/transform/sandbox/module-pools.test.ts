@@ -149,7 +149,11 @@ describe("the processes of transforms", { timeout: 60_000 }, () => {
     await using snapshot = new PoolSnapshot({ "a.mjs": ECHO, "b.mjs": ECHO });
     const pools = await snapshot.startEach({ workers: 1 });
     writeFileSync(join(snapshot.path, "b.mjs"), "throw new Error('gone bad');");
-    await expect(pools.call(1, call(1))).rejects.toMatchObject({ kind: "failed", message: /gone bad/ });
+    // It continues "The transform b.mjs failed: it".
+    const message = expect.stringMatching(
+      /^could not be loaded: \S+\/b\.mjs:1:7: throws while it is loaded: Error: gone bad$/,
+    );
+    await expect(pools.call(1, call(1))).rejects.toMatchObject({ kind: "failed", message });
     writeFileSync(join(snapshot.path, "b.mjs"), ECHO);
 
     expect(await pools.call(1, call(2))).toEqual({ text: "2" });
