@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { PayloadContext } from "../core/delivery.ts";
 
 /** One call of a transform, as the stage makes it. */
@@ -20,6 +21,18 @@ export interface TransformCall {
  * no one has looked at; rejects with a {@link TransformError}.
  */
 export type CallTransform = (call: TransformCall) => Promise<unknown>;
+
+// A later replacement by a module does not count.
+const { isPromise, isGeneratorObject } = types;
+
+/**
+ * Names what a function gave back instead of a result, as `map(async ...)` and `function*` do: as data it would be an
+ * empty object, which means the mapping's own action. `undefined` for everything else.
+ */
+export function unfinishedName(value: unknown): "a promise" | "a generator" | undefined {
+  if (isPromise(value)) return "a promise";
+  return isGeneratorObject(value) ? "a generator" : undefined;
+}
 
 /** A transform that came to nothing; the message is a part of a sentence for the gateway's owner. */
 export class TransformError extends Error {

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { Static } from "typebox";
 import { compileSchemaCheck } from "../config/schema-check.ts";
-import { TransformError } from "./call.ts";
+import { TransformError, unfinishedName } from "./call.ts";
 
 /** A field that may be left out, and then is the mapping's; `null` is as good as absent. */
 const optional = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema, title: string) =>
@@ -64,7 +64,9 @@ export function readResult(
 }
 
 function readAction(value: unknown, where: string): TransformAction {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  // Of a sandbox it is data already; a module in this process returns what it likes.
+  const isNone = Array.isArray(value) || unfinishedName(value) !== undefined;
+  if (typeof value !== "object" || value === null || isNone) {
     throw refused(`has to return an object, an array of objects, null or undefined${where && `; look at ${where}`}`);
   }
   const issues = check(value);

@@ -9,12 +9,13 @@ import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import { compileMapping } from "../../mapping/compile-mapping.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
-import { readEvent } from "../../presets/read-event.ts";
+import { MappingIndex } from "../../mapping/index-mappings.ts";
 import { filter } from "../../ingress/stages/filter.ts";
 import { parse } from "../../ingress/stages/parse.ts";
 import { policy } from "../../ingress/stages/policy.ts";
 import { render } from "../../ingress/stages/render.ts";
 import type { Rendered } from "../../ingress/stages/render.ts";
+import { recognize } from "../../ingress/stages/resolve.ts";
 import type { Resolved } from "../../ingress/stages/resolve.ts";
 import { forDryRun } from "../../ingress/stages/verify.ts";
 import type { CallTransform, TransformCall } from "../../transform/call.ts";
@@ -75,7 +76,8 @@ export async function tryTransform({ chosen, input, call, onTried, ...configurat
   const { mapping: own } = chosen;
   const mapping = compileMapping(own, calls.call, presets.get(own.preset ?? ""));
   const request = forDryRun(input, mapping);
-  if (request.body.length > (own.maxBodyBytes ?? config.maxBodyBytes)) return refusedTrial(refuse("BODY_TOO_LARGE"));
+  const { maxBodyBytes } = new MappingIndex([mapping], config).rulesOf(mapping);
+  if (request.body.length > maxBodyBytes) return refusedTrial(refuse("BODY_TOO_LARGE"));
   const parsed = parse(request, { accept: own.accept, maxDepth: config.maxDepth });
   if (isRefusal(parsed)) return refusedTrial(parsed);
 
@@ -127,17 +129,7 @@ function answerOf({ refused: code, message }: Refusal): Trial["refused"] {
 
 /** The mapping takes the request whatever its path and source are: it was named. */
 function resolvedBy(mapping: CompiledMapping, context: Resolved["context"]): Resolved {
-  const { preset, config } = mapping;
-  const read = preset
-    ? readEvent(preset, context, config.settings)
-    : { context, deliveryId: undefined, skip: undefined };
-  return {
-    route: mapping,
-    context: read.context,
-    ofSender: config.auth !== undefined,
-    deliveryId: read.deliveryId,
-    miss: read.skip,
-  };
+  return { ...recognize(mapping, context), ofSender: mapping.config.auth !== undefined };
 }
 
 function runsOf(actions: readonly Action[], specs: readonly RunSpec[]): readonly TrialRun[] {

@@ -14,8 +14,22 @@ const MAX_FIELDS = 100;
 const MAX_CHARS = 50_000;
 const MAX_STRING = 10_000;
 const MAX_ITEMS = 100;
-/** As a key of JSON that needs no quotes to be read; none that could reach a prototype. */
-const NAME = /^(?!(?:__proto__|prototype|constructor)$)[A-Za-z_][\w-]{0,63}$/u;
+const NAME = /^[A-Za-z_][\w-]{0,63}$/u;
+
+/** As a key of JSON that needs no quotes to be read; none that could reach a prototype or that every object has. */
+function isFieldName(name: string): boolean {
+  return NAME.test(name) && !isTaken(name);
+}
+
+function isTaken(name: string): boolean {
+  return name === "prototype" || name in Object.prototype;
+}
+
+function nameProblem(name: string): string {
+  return isTaken(name)
+    ? "is the name of something that every object has; choose another"
+    : "is no name of a field: use letters, digits, _ and -, and begin with a letter or _";
+}
 
 const description = Type.Optional(text({ description: "" }));
 const bound = Type.Number({ minimum: -1e15, maximum: 1e15 });
@@ -165,8 +179,8 @@ class FormReader {
     }
     const fields = names.map((name) => {
       const key = `${where}.properties.${name}`;
-      if (NAME.test(name)) return [name, this.read(properties[name], key, depth + 1)] as const;
-      this.#findings.refuse(key, "is no name of a field: use letters, digits, _ and -, and begin with a letter or _");
+      if (isFieldName(name)) return [name, this.read(properties[name], key, depth + 1)] as const;
+      this.#findings.refuse(key, nameProblem(name));
       return [name, undefined] as const;
     });
     const read = fields.filter((field): field is readonly [string, ExtractField] => field[1] !== undefined);

@@ -2,7 +2,7 @@
 import JSON5 from "json5";
 import { ConfigError } from "../errors.ts";
 import { showValue } from "../show-value.ts";
-import type { MappingConfig } from "./schema.ts";
+import { type MappingConfig, MappingSchema } from "./schema.ts";
 
 /**
  * A mapping to be changed: its keys replace those of the mapping with that `id`, and `null` removes one. An id that no
@@ -60,16 +60,33 @@ export function editedHooks(written: unknown, edit: ConfigEdit, known: readonly 
   return { ...block, mappings };
 }
 
-/** A mapping of one's own with what a preset's mapping has: one's own mappings go first. */
+/** Keys that a preset's block has as a mapping has them; the others find their way by themselves. */
+const KEYS_OF_BLOCK: ReadonlySet<string> = new Set(Object.keys(MappingSchema.properties));
+
+/**
+ * A mapping of one's own with what a preset's mapping has, its filter and its rights among it: one's own mappings go
+ * first. The secret, `auth` and settings of an enabled preset are those of its block for every mapping.
+ */
 function ofPreset(block: Block, id: string, known: readonly MappingConfig[]): Block {
   const mapping = known.find((each) => each.id === id);
   if (mapping?.preset === undefined) return {};
-  const { preset, sender, match } = mapping;
-  const own = { preset, match: { path: match.path } };
+  const { preset, sender, match, settings } = mapping;
   const senders = blockOf(block["senders"]);
-  if (sender === undefined || !Object.hasOwn(senders, sender)) return own;
-  const { preset: _preset, path: _path, secret, auth, ...settings } = blockOf(senders[sender]);
-  return { ...own, settings, ...(secret === undefined ? {} : { secret }), ...(auth === undefined ? {} : { auth }) };
+  const isNamed = sender !== undefined && Object.hasOwn(senders, sender);
+  const written = blockOf(isNamed ? senders[sender] : block[preset]);
+  const { preset: _preset, path: _path, secret, auth, ...rest } = written;
+  const isOfMapping = (key: string): boolean => KEYS_OF_BLOCK.has(key) && !Object.hasOwn(settings, key);
+  const entries = Object.entries(rest);
+  const keys = Object.fromEntries(entries.filter(([key]) => isOfMapping(key)));
+  const own = { ...keys, preset, match: { path: match.path } };
+  if (!isNamed) return own;
+  const others = Object.fromEntries(entries.filter(([key]) => !isOfMapping(key)));
+  return {
+    ...own,
+    settings: others,
+    ...(secret === undefined ? {} : { secret }),
+    ...(auth === undefined ? {} : { auth }),
+  };
 }
 
 function withChange(mapping: Block, change: EditedMapping): Block {

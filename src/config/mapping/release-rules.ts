@@ -3,9 +3,9 @@ import { signsBody } from "../auth/content.ts";
 import { readCondition } from "../condition-syntax.ts";
 import type { Findings } from "../errors.ts";
 import type { PresetPart } from "../preset.ts";
-import { isTemplated } from "../session.ts";
 import type { MappingConfig } from "./schema.ts";
 
+const PLACEHOLDER = /\{\{[^}]+\}\}/u;
 /** Placeholders of what no signature of a body covers. */
 const UNSIGNED = /\{\{\s*(?:headers|query)\.|\{\{\s*(?:path|now)\s*\}\}/u;
 
@@ -31,7 +31,7 @@ export function checkRelease(
   for (const key of ["object", "text"] as const) {
     const written = release[key];
     if (written === undefined) continue;
-    if (!isTemplated(written)) refuse(`.${key}`, "is the same for every event: write a template");
+    if (!PLACEHOLDER.test(written)) refuse(`.${key}`, "is the same for every event: write a template");
     else if (UNSIGNED.test(written))
       refuse(`.${key}`, "reads what the signature does not cover; read the payload alone");
   }

@@ -6,11 +6,11 @@ import type { MappingConfig } from "./schema.ts";
 import { LEVELS } from "../../core/delivery.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
-import { unclosedPlaceholder } from "../schema-parts.ts";
 import { checkChannel } from "../channel-target.ts";
 import { checkChat } from "./chat.ts";
 import { checkEnforceable } from "./enforceable.ts";
 import { checkExtract, checkExtractor } from "./extract-rules.ts";
+import { checkPlaceholders } from "./placeholders.ts";
 import { checkRunKeys } from "./run-rules.ts";
 import { checkWaitedHooks } from "./wait-rules.ts";
 
@@ -32,8 +32,6 @@ const AGENT_ONLY = [
   "thinking",
   "timeoutSeconds",
 ] as const;
-/** Keys whose value is a template. */
-const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 /** Paths that no mapping gets. */
 const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
 /** A path as a URL carries it: unescaped characters and escapes (RFC 3986, 3.3). */
@@ -84,15 +82,6 @@ export function checkInstructions(instructions: string | undefined, where: strin
     where,
     "takes no placeholders, because it is outside the boundary; put what the payload says into messageTemplate",
   );
-}
-
-/** Refuses a template that opens a placeholder and does not close it: it would print as written. */
-function checkPlaceholders(mapping: MappingConfig, written: object, findings: Findings): void {
-  for (const key of TEMPLATES) {
-    const unclosed = Object.hasOwn(written, key) ? unclosedPlaceholder(mapping[key]) : undefined;
-    if (unclosed === undefined) continue;
-    findings.refuse(`${mapping.where}.${key}`, `the placeholder ${showValue(unclosed)} is not closed; end it with }}`);
-  }
 }
 
 /** Warns of keys that the mapping's action does not read. */

@@ -52,6 +52,8 @@ export function resolve(
   return mapping instanceof Promise ? mapping.then(fit) : fit(mapping);
 }
 
+const OTHER_SOURCE = "no mapping of this path takes the payload's source";
+
 function fitMapping(
   active: ActiveConfig,
   mapping: CompiledMapping | undefined,
@@ -66,7 +68,9 @@ function fitMapping(
   if (format !== "json" && !accept.includes(format)) {
     return refuse("UNSUPPORTED_MEDIA_TYPE", unsupportedTypeMessage(readMediaType(request.headers["content-type"])));
   }
-  return { ...recognize(mapping, context), bodyPayload, ofSender };
+  const recognized = recognize(mapping, context);
+  const miss = matchesSource(mapping, context.payload) ? recognized.miss : OTHER_SOURCE;
+  return { ...recognized, miss, bodyPayload, ofSender };
 }
 
 function resolveAnywhere(
@@ -79,13 +83,13 @@ function resolveAnywhere(
   return hooks.resolve.promise(context);
 }
 
-function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolved, "ofSender" | "bodyPayload"> {
+/** The mapping's part of a request that it takes, whatever its `match` says. */
+export function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolved, "ofSender" | "bodyPayload"> {
   const { preset, config } = mapping;
-  const miss = matchesSource(mapping, given.payload) ? undefined : "no mapping of this path takes the payload's source";
-  if (!preset) return { route: mapping, context: given, deliveryId: undefined, miss };
+  if (!preset) return { route: mapping, context: given, deliveryId: undefined, miss: undefined };
   const { context: read, authors, deliveryId, skip } = readEvent(preset, given, config.settings);
   const context = read.actor && mapping.rank ? { ...read, actor: mapping.rank(read.actor, authors) } : read;
-  return { route: mapping, context, deliveryId, miss: miss ?? skip };
+  return { route: mapping, context, deliveryId, miss: skip };
 }
 
 function matchesSource({ config: { match } }: CompiledMapping, payload: unknown): boolean {

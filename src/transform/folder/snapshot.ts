@@ -1,4 +1,4 @@
-import { mkdir, readdir, realpath, rm } from "node:fs/promises";
+import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { isInside } from "../loader/containment.ts";
@@ -23,13 +23,15 @@ const ATTEMPTS = 5;
 /** Times of files move in steps; within one, a second change is not seen. */
 const CLOCK_STEP_MS = 20;
 
+const PACKAGE = "package.json";
+
 /** The copies of this process that have not been removed. */
 const inUse = new Set<string>();
 let taken = 0;
 
 /**
  * A private copy of the transforms folder that never changes, `<workDir>/<pid>-<n>`: its folders and
- * regular files, and links within it. The original may change and be removed.
+ * regular files, links within it, and an empty package.json where it has none. The original may change and be removed.
  */
 export class FolderSnapshot {
   /** Real path of the copy; only the gateway's user can read it. */
@@ -57,6 +59,7 @@ export class FolderSnapshot {
       const path = await makePlace(place);
       try {
         await copyFolder(folder, scan, { target: path, previous: previous && previous.#copy });
+        await endPackages(path, scan);
         const after = await scanFolder(folder, limits);
         if (after.history !== scan.history) throw new FolderChangedError("It was written to.");
         return new FolderSnapshot(path, scan);
@@ -153,6 +156,15 @@ async function makePlace(workDir: string): Promise<string> {
       if (!isSystemError(error) || error.code !== "EEXIST") throw error;
     }
   }
+}
+
+/**
+ * Whoever resolves an import looks for the nearest package.json first. Above the copy a sandbox process may not even
+ * look, and what it imports would then be resolved without the conditions of an import, or not at all.
+ */
+async function endPackages(path: string, { entries }: FolderScan): Promise<void> {
+  if (entries.some((entry) => entry.path === PACKAGE)) return;
+  await writeFile(join(path, PACKAGE), "{}\n", { flag: "wx", mode: 0o400 });
 }
 
 async function removePlace(path: string): Promise<void> {

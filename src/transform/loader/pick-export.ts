@@ -15,12 +15,18 @@ export function pickExport(exports: unknown, name: string | undefined): PickedEx
   const value = valueOf(exports, wanted);
   if (isFunction(value)) return { ok: true, value };
   if (value !== undefined) return { ok: false, reason: `exports "${wanted}", which is not a function` };
+  const empty = (name === undefined ? ["default", "transform"] : [name]).find((each) => has(exports, each));
+  if (empty !== undefined) return { ok: false, reason: `exports "${empty}", which is undefined once it is loaded` };
   const missing = name === undefined ? 'neither "default" nor "transform"' : `nothing named "${name}"`;
   return { ok: false, reason: `exports ${missing}; it exports ${namesOf(exports)}` };
 }
 
+function has(exports: unknown, name: string): exports is object {
+  return isContainer(exports) && Object.hasOwn(exports, name);
+}
+
 function valueOf(exports: unknown, name: string): unknown {
-  if (isContainer(exports) && Object.hasOwn(exports, name)) return Reflect.get(exports, name);
+  if (has(exports, name)) return Reflect.get(exports, name);
   return name === "default" && isFunction(exports) ? exports : undefined;
 }
 

@@ -2,10 +2,11 @@ import type { TransformCall } from "../call.ts";
 import { TransformError } from "../call.ts";
 import { SandboxLoadError } from "../errors.ts";
 import { millisecondsText } from "./exit-reason.ts";
+import { failuresAmong } from "./failures-among.ts";
 import { describeIsolation } from "./isolation/describe.ts";
 import type { SandboxIsolation } from "./isolation/describe.ts";
 import { detectIsolation } from "./isolation/detect.ts";
-import type { SandboxModule } from "./messages.ts";
+import type { SandboxLoadFailure, SandboxModule } from "./messages.ts";
 import { CLOSING, SandboxPool } from "./pool.ts";
 import type { SandboxPoolFigures, SandboxPoolOptions } from "./pool.ts";
 
@@ -153,8 +154,23 @@ export class ModulePools {
 
   /** Loads modules in a process that is never called, so that a broken one refuses the configuration. */
   async #tryLoading(files: readonly FilePool[], signal: AbortSignal | undefined): Promise<void> {
-    const pool = await this.#startPool(files, { workers: 1, signal });
-    await pool.close();
+    const load = (some: readonly FilePool[]): Promise<readonly SandboxLoadFailure[]> => this.#failuresOf(some, signal);
+    const failures = await failuresAmong(files, { atOnce: this.#options.limits.workers, load });
+    if (failures.length > 0) throw new SandboxLoadError(failures);
+  }
+
+  async #failuresOf(
+    files: readonly FilePool[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly SandboxLoadFailure[]> {
+    try {
+      const pool = await this.#startPool(files, { workers: 1, signal });
+      await pool.close();
+      return [];
+    } catch (error) {
+      if (error instanceof SandboxLoadError) return error.failures;
+      throw error;
+    }
   }
 
   async #startPool(
@@ -189,7 +205,8 @@ export class ModulePools {
     } catch (error) {
       this.#freePlace();
       if (signal.aborted) throw new TransformError("busy", CLOSING, { cause: error });
-      if (error instanceof SandboxLoadError) throw new TransformError("failed", error.message, { cause: error });
+      if (error instanceof SandboxLoadError)
+        throw new TransformError("failed", `could not be loaded: ${error.message}`, { cause: error });
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.logger.warn({ reason }, "a process for a transform cannot be started");
       throw new TransformError("busy", reason, { cause: error });

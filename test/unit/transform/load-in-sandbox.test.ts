@@ -42,6 +42,23 @@ describe("transforms in processes", { timeout: 60_000 }, () => {
     expect(await call(set.get("m3"), { n: 8 })).toEqual(["b", "c", 8]);
   });
 
+  it("get packages by the conditions of an import, with a package.json in the folder and without one", async () => {
+    const files = {
+      "a.mjs": "import dual from 'dual'; import { only } from 'only/part'; export default () => [dual, only];",
+      "node_modules/dual/package.json": '{ "exports": { "require": "./required.cjs", "import": "./imported.mjs" } }',
+      "node_modules/dual/required.cjs": "module.exports = 'required';",
+      "node_modules/dual/imported.mjs": "export default 'imported';",
+      "node_modules/only/package.json": '{ "exports": { "./part": { "import": "./part.mjs" } } }',
+      "node_modules/only/part.mjs": "export const only = 'only';",
+    };
+    const own: Readonly<Record<string, string>> = { ...files, "package.json": '{ "name": "own" }' };
+    for (const all of [files, own]) {
+      await using folder = new SandboxedFolder(all);
+      const set = await folder.start(["a.mjs"]);
+      expect(await call(set.get("m0"))).toEqual(["imported", "only"]);
+    }
+  });
+
   it("are refused with every mapping's own reason, file, line and column, and leave nothing behind", async () => {
     await using folder = new SandboxedFolder({
       "good.ts": "export default () => 1;",

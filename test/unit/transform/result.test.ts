@@ -46,13 +46,21 @@ describe("what a transform returned", () => {
     ]);
   });
 
-  it.each([["text"], [true], [7], [() => ({})], [Symbol("x")]])("fails when it is no object: %#", (value) => {
-    expect(refusalOf(value)).toBe("has to return an object, an array of objects, null or undefined");
-  });
+  it.each([["text"], [true], [7], [() => ({})], [Symbol("x")], [(function* () {})()]])(
+    "fails when it is no object: %#",
+    (value) => {
+      expect(refusalOf(value)).toBe("has to return an object, an array of objects, null or undefined");
+    },
+  );
 
-  it.each([["text"], [undefined], [[]], [1]])("fails when an array holds what is no object: %#", (value) => {
-    expect(refusalOf([{}, value])).toBe("has to return an object, an array of objects, null or undefined; look at [1]");
-  });
+  it.each([["text"], [undefined], [[]], [1], [Promise.resolve({})]])(
+    "fails when an array holds what is no object: %#",
+    (value) => {
+      expect(refusalOf([{}, value])).toBe(
+        "has to return an object, an array of objects, null or undefined; look at [1]",
+      );
+    },
+  );
 
   it.each<[object, string]>([
     [{ kind: "run" }, "kind: the value is not one of wake, agent"],

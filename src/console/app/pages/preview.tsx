@@ -139,7 +139,7 @@ function Editor({ mapping, tryEdit }: EditorProps): JSX.Element {
       <h3>To keep it</h3>
       <p class="faint">
         {mapping.isOfPreset
-          ? "Add this to hooks.mappings: a mapping of your own goes before the preset's."
+          ? "Write these keys, without id, preset and match, into the block of the preset or sender: a mapping of your own in hooks.mappings would have nothing of that block, its filter and its rights among it."
           : "Write these keys into the mapping with this id in hooks.mappings."}{" "}
         The <a href={linkTo("backtest", "", { edit })}>backtest</a> shows what it changes for the calls that came.
       </p>

@@ -1,3 +1,5 @@
+import { unfinishedName } from "../../call.ts";
+
 export type EncodedResult =
   /** `json` is `undefined` for `undefined`, and for what means the same and has no JSON. */
   | { readonly ok: true; readonly json: string | undefined }
@@ -23,7 +25,7 @@ const HAS_TO = "it has to return an object, an array of objects, null or undefin
  * Writes what a transform returned as JSON. Getters, proxies and `toJSON` of the result run here, and may
  * run for ever; nothing that they do reaches the gateway but the text.
  *
- * A value that JSON would quietly turn into `null`, which means "skip", is refused.
+ * A value that JSON would quietly turn into `null`, which means "skip", is refused, and so is what no one awaited.
  */
 export function encodeResult(value: unknown, { maxResultBytes, describe }: EncodeResultOptions): EncodedResult {
   // Falsy as `undefined` is: what is left of a condition that does not hold.
@@ -57,5 +59,5 @@ function oddity(value: unknown): string | undefined {
 
 function nameOf(value: unknown): string | undefined {
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
-  return typeof value === "number" && !isFiniteNumber(value) ? `${value}` : undefined;
+  return typeof value === "number" && !isFiniteNumber(value) ? `${value}` : unfinishedName(value);
 }

@@ -36,6 +36,15 @@ describe("release of a mapping", () => {
     [{ release: { ...release, by: "known" } }, "release.by: "],
     [{ release: { ...release, when: "payload.(" } }, "hooks.mappings[0].release.when: "],
     [{ release: { ...release, object: "all" } }, "release.object: is the same for every event"],
+    [{ release: { ...release, object: "{{}}" } }, "release.object: is the same for every event"],
+    [
+      { release: { ...release, object: "{{repository.id}}/{{issue.number}" } },
+      'release.object: the placeholder "{{issue.number}" is not closed',
+    ],
+    [
+      { release: { ...release, object: "{{issue.id}}", text: "{{issue.title}}{{issue.body" } },
+      'release.text: the placeholder "{{issue.body" is not closed',
+    ],
     [
       { release: { ...release, object: "{{headers.x-id}}" } },
       "release.object: reads what the signature does not cover",

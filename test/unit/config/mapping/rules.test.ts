@@ -156,6 +156,16 @@ describe("rules for a mapping", () => {
     },
   );
 
+  it.each([
+    [{ coalesce: { key: "pr:{{number}", windowSeconds: 5 } }, "coalesce.key", "{{number}"],
+    [{ respond: { body: "{{deliveryId" } }, "respond.body", "{{deliveryId"],
+    [{ workspace: { git: "https://git.example.com/a.git", ref: "{{ref}" } }, "workspace.ref", "{{ref}"],
+  ])("refuses %j, whose placeholder has no end", (keys, key, shown) => {
+    expect(refuse({ ...agent, ...keys })).toEqual([
+      `hooks.mappings[0].${key}: the placeholder "${shown}" is not closed; end it with }}`,
+    ]);
+  });
+
   it.each(["{{a}}", "a } b", "{ a }", "{{}}", '{"a":{"b":"{{c}}"}}'])("accepts the template %j", (messageTemplate) => {
     expect(refuse({ ...agent, messageTemplate })).toEqual([]);
   });

@@ -37,12 +37,17 @@ function namesIn(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: "utf8" }).toSorted();
 }
 
+/** Without the package.json that each copy has. */
+function copiedTo(path: string): string[] {
+  return namesIn(path).filter((name) => name !== "package.json");
+}
+
 describe("what a snapshot holds", () => {
   it("has the files and folders of the folder, readable by their owner alone and writable by no one", async () => {
     using folder = new TransformsFolder({ "a.ts": "one", "sub/deep/b.mjs": "two", "sub/empty.ts": "" });
     mkdirSync(folder.at("nothing"));
     const { path } = await folder.take();
-    expect(namesIn(path)).toEqual(["a.ts", "nothing", "sub", "sub/deep", "sub/deep/b.mjs", "sub/empty.ts"]);
+    expect(copiedTo(path)).toEqual(["a.ts", "nothing", "sub", "sub/deep", "sub/deep/b.mjs", "sub/empty.ts"]);
     expect(readFileSync(join(path, "sub/deep/b.mjs"), "utf8")).toBe("two");
     expect(statSync(path).mode & 0o777).toBe(0o700);
     expect(statSync(join(path, "sub")).mode & 0o777).toBe(0o700);
@@ -57,6 +62,15 @@ describe("what a snapshot holds", () => {
     expect(readFileSync(join(path, "a.ts"), "utf8")).toBe("one");
     rmSync(folder.root.path, { recursive: true });
     expect(readFileSync(join(path, "a.ts"), "utf8")).toBe("one");
+  });
+
+  it("has the package.json of the folder, an empty one where there is none", async () => {
+    using folder = new TransformsFolder({ "a.ts": "one", "sub/package.json": "{}" });
+    const packageOf = async (): Promise<string> =>
+      readFileSync(join((await folder.take()).path, "package.json"), "utf8");
+    expect(await packageOf()).toBe("{}\n");
+    folder.write("package.json", '{ "name": "own" }');
+    expect(await packageOf()).toBe('{ "name": "own" }');
   });
 
   it("copies long files whole", async () => {
@@ -101,7 +115,7 @@ describe("what a snapshot holds", () => {
     await new Promise<void>((resolve) => server.listen(folder.at("socket"), resolve));
     const { path } = await folder.take();
     server.close();
-    expect(namesIn(path)).toEqual(["a.ts", "sub"]);
+    expect(copiedTo(path)).toEqual(["a.ts", "sub"]);
   });
 });
 
@@ -114,7 +128,7 @@ describe("what editors leave in a folder", () => {
     const left = ["b.mjs~", "#b.mjs#", ".b.mjs.swp", ".b.mjs.swo", ".b.mjs.swx", "4913", ".DS_Store", "sub/.DS_Store"];
     for (const name of left) folder.write(name, "");
     const { path, fingerprint } = await folder.take();
-    expect(namesIn(path)).toEqual(["a.mjs", "sub", "sub/b.mjs"]);
+    expect(copiedTo(path)).toEqual(["a.mjs", "sub", "sub/b.mjs"]);
     expect(fingerprint).toBe(before);
   });
 
@@ -122,7 +136,7 @@ describe("what editors leave in a folder", () => {
     const names = ["#a.mjs", "4913.mjs", "a.swp.mjs", "a.tmp", "swp", "~a.mjs"];
     using folder = new TransformsFolder(Object.fromEntries(names.map((name) => [name, ""])));
     const { path } = await folder.take();
-    expect(namesIn(path)).toEqual(names);
+    expect(copiedTo(path)).toEqual(names);
   });
 });
 
@@ -252,7 +266,7 @@ describe("what a snapshot refuses", () => {
       chmodSync(folder.at("sub"), 0);
       expect(await refusal(folder.take())).toBe(`hooks/transforms/sub ${unread}`);
       chmodSync(folder.at("sub"), 0o755);
-      expect(namesIn((await folder.take()).path)).toEqual(["a.ts", "sub", "sub/b.ts"]);
+      expect(copiedTo((await folder.take()).path)).toEqual(["a.ts", "sub", "sub/b.ts"]);
     });
   });
 });

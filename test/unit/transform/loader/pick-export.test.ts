@@ -39,6 +39,14 @@ describe("pickExport", () => {
     expect(pickExport({ default: null }, undefined)).toEqual({ ok: false, reason });
   });
 
+  it("says that an export is there and undefined", () => {
+    const reason = (name: string) => `exports "${name}", which is undefined once it is loaded`;
+    expect(pickExport({ default: undefined }, undefined)).toEqual({ ok: false, reason: reason("default") });
+    expect(pickExport({ transform: undefined }, undefined)).toEqual({ ok: false, reason: reason("transform") });
+    expect(pickExport({ default: one, two: undefined }, "two")).toEqual({ ok: false, reason: reason("two") });
+    expect(pickExport({ default: undefined, transform: two }, undefined)).toEqual({ ok: true, value: two });
+  });
+
   it("says what a module exports instead", () => {
     const nothing = { ok: false, reason: 'exports neither "default" nor "transform"; it exports nothing' };
     expect(pickExport({}, undefined)).toEqual(nothing);

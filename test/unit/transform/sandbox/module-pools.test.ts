@@ -145,11 +145,45 @@ describe("the processes of transforms", { timeout: 60_000 }, () => {
     await vi.waitFor(() => expect(nodesWith(snapshot.path)).toEqual([]), 15_000);
   });
 
+  it("are judged by themselves, whatever another file leaves behind in the process that tries them", async () => {
+    const late = (text: string): string => `setTimeout(() => { ${text} }, 10); ${ECHO}`;
+    const slow = `await new Promise((done) => setTimeout(done, 50)); ${ECHO}`;
+    await using snapshot = new PoolSnapshot({
+      "a.mjs": ECHO,
+      "ends.mjs": `process.removeAllListeners("uncaughtException"); ${late("throw new Error('late');")}`,
+      "slow.mjs": slow,
+      "freezes.mjs": `Object.freeze(Object.prototype); ${ECHO}`,
+      "assigns.mjs": `const own = {}; own.toString = () => "own"; ${ECHO}`,
+    });
+    const pools = await snapshot.startEach({ workers: 1 });
+    expect(await pools.call(2, call(1))).toEqual({ text: "1" });
+    expect(await pools.call(4, call(2))).toEqual({ text: "2" });
+  });
+
+  it("are named when they are broken, and no others", async () => {
+    await using snapshot = new PoolSnapshot({
+      "a.mjs": ECHO,
+      "freezes.mjs": `Object.freeze(Object.prototype); ${ECHO}`,
+      "assigns.mjs": `const own = {}; own.toString = () => "own"; ${ECHO}`,
+      "broken.mjs": "throw new Error('broken');",
+      "syntax.mjs": "const = 1;",
+    });
+    const failures = [
+      { module: 3, message: expect.stringContaining("broken.mjs:1:7: throws") as unknown },
+      { module: 4, message: expect.stringContaining("syntax.mjs:1:7: ") as unknown },
+    ];
+    await expect(snapshot.startEach({ workers: 1 })).rejects.toMatchObject({ failures });
+  });
+
   it("fail a call whose module cannot be loaded any more, and try again with the next call", async () => {
     await using snapshot = new PoolSnapshot({ "a.mjs": ECHO, "b.mjs": ECHO });
     const pools = await snapshot.startEach({ workers: 1 });
     writeFileSync(join(snapshot.path, "b.mjs"), "throw new Error('gone bad');");
-    await expect(pools.call(1, call(1))).rejects.toMatchObject({ kind: "failed", message: /gone bad/ });
+    // It continues "The transform b.mjs failed: it".
+    const message = expect.stringMatching(
+      /^could not be loaded: \S+\/b\.mjs:1:7: throws while it is loaded: Error: gone bad$/,
+    );
+    await expect(pools.call(1, call(1))).rejects.toMatchObject({ kind: "failed", message });
     writeFileSync(join(snapshot.path, "b.mjs"), ECHO);
 
     expect(await pools.call(1, call(2))).toEqual({ text: "2" });

@@ -27,10 +27,16 @@ describe("encodeResult", () => {
     [[undefined], "returned undefined in the place of an action at [0];"],
     [[null, Number.NaN], "returned NaN in the place of an action at [1];"],
     [{ toJSON: () => undefined }, "returned what has no JSON;"],
-  ])("refuses what JSON would make a null of, or nothing: %#", (value, reason) => {
-    const told = `${reason} it has to return an object, an array of objects, null or undefined`;
-    expect(encode(value)).toEqual({ ok: false, reason: told });
-  });
+    [[null, Promise.resolve({})], "returned a promise in the place of an action at [1];"],
+    [(function* () {})(), "returned a generator;"],
+    [(async function* () {})(), "returned a generator;"],
+  ])(
+    "refuses what JSON would make a null of, or an empty object that means the mapping's own action: %#",
+    (value, reason) => {
+      const told = `${reason} it has to return an object, an array of objects, null or undefined`;
+      expect(encode(value)).toEqual({ ok: false, reason: told });
+    },
+  );
 
   it("reports what reading the result threw", () => {
     const value = {

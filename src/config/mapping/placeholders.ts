@@ -1,0 +1,35 @@
+/** The templates of a mapping, and what is wrong with their placeholders. */
+import type { Findings } from "../errors.ts";
+import { unclosedPlaceholder } from "../schema-parts.ts";
+import { showValue } from "../show-value.ts";
+import type { MappingConfig } from "./schema.ts";
+
+/** Keys whose value is a template. */
+const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
+
+/**
+ * Refuses a template that opens a placeholder and does not close it: it would print as written, and so the same for
+ * every event, by which calls are coalesced or released that have nothing to do with each other. `written` are the
+ * keys that the mapping's author wrote. The templates of a wait are checked with it.
+ */
+export function checkPlaceholders(mapping: MappingConfig, written: object, findings: Findings): void {
+  for (const [path, template] of templatesOf(mapping)) {
+    const [key = ""] = path.split(".", 1);
+    const unclosed = Object.hasOwn(written, key) ? unclosedPlaceholder(template) : undefined;
+    if (unclosed === undefined) continue;
+    findings.refuse(`${mapping.where}.${path}`, `the placeholder ${showValue(unclosed)} is not closed; end it with }}`);
+  }
+}
+
+/** By the path of its key. */
+function templatesOf(mapping: MappingConfig): readonly (readonly [path: string, template: string | undefined])[] {
+  const { coalesce, respond, workspace, release } = mapping;
+  return [
+    ...TEMPLATES.map((key) => [key, mapping[key]] as const),
+    ["coalesce.key", coalesce?.key],
+    ["respond.body", respond.kind === "content" ? respond.body : undefined],
+    ["workspace.ref", workspace?.git?.ref],
+    ["release.object", release?.object],
+    ["release.text", release?.text],
+  ];
+}
