@@ -1,10 +1,11 @@
 /** `reveille init`. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
+import { makeFolder, ownerAt, writeNew } from "./replace-file.ts";
 
 /** Fresh random tokens. */
 export interface FirstTokens {
@@ -16,11 +17,12 @@ const tokenBytes = 24;
 
 /**
  * Writes a configuration with fresh tokens, with mode 0600 in a folder with mode 0700. An existing
- * file is replaced only with `force`; otherwise throws a {@link ConfigExistsError}.
+ * file is replaced only with `force`; otherwise throws a {@link ConfigExistsError}. What root writes belongs to the owner
+ * of the file or its folder: the gateway may run as that user.
  */
 export function writeFirstConfig(file: string, { force = false }: { force?: boolean } = {}): FirstTokens {
   const tokens = { gatewayToken: newToken(), hookToken: newToken() };
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file), ownerAt(dirname(file)));
   if (force) replaceFile(file, configText(tokens));
   else createFile(file, configText(tokens));
   return tokens;
@@ -39,19 +41,20 @@ function newToken(): string {
 
 function createFile(file: string, text: string): void {
   try {
-    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    writeNew(file, text, { mode: 0o600, ...ownerAt(dirname(file)) });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
     throw new ConfigExistsError(`${file} exists already; use --force to replace it.`, { cause: error });
   }
 }
 
-/** By a rename, so that a gateway that watches the file never sees half of it. */
+/** By a rename, behind a link too, so that a gateway that watches the file never sees half of it. */
 function replaceFile(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.tmp`;
+  const target = existsSync(file) ? realpathSync(file) : file;
+  const temporary = `${target}.${process.pid}.tmp`;
   rmSync(temporary, { force: true });
-  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
-  renameSync(temporary, file);
+  writeNew(temporary, text, { mode: 0o600, ...ownerAt(target) });
+  renameSync(temporary, target);
 }
 
 function configText({ gatewayToken, hookToken }: FirstTokens): string {

@@ -16,7 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { CliError } from "./errors.ts";
 
 export interface Replacement {
@@ -47,7 +47,21 @@ export function replaceFile(file: string, { before, after, keepCopy }: Replaceme
   }
 }
 
-type Owner = Pick<Stats, "uid" | "gid">;
+export type Owner = Pick<Stats, "uid" | "gid">;
+
+/** Who is to have what is made at a path: the owner of what is there, or of the folder that it comes into. */
+export function ownerAt(path: string): Owner {
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const found = statSync(at, { throwIfNoEntry: false });
+    if (found !== undefined) return makerOf(found);
+  }
+}
+
+/** Anyone but root makes files of their own. */
+function makerOf({ uid, gid }: Owner): Owner {
+  const user = process.getuid?.();
+  return user === undefined || user === 0 ? { uid, gid } : { uid: user, gid: process.getgid?.() ?? gid };
+}
 
 /** Writes a file that was not there, for this owner. Throws, and leaves no file behind, when that cannot be done. */
 export function writeNew(file: string, text: string, { mode, ...owner }: Owner & Pick<Stats, "mode">): void {

@@ -54,7 +54,10 @@ export interface DeliveryStore extends OperationalState, WaitStore {
   stopCoalescing(runId: string): Promise<void>;
   /** Puts a run on hold, for a person to decide. */
   hold(runId: string, reason: string): Promise<void>;
-  /** Ends a run permanently. */
+  /**
+   * Ends a run permanently. An attempt of a canceled or skipped run that is under way ends as `aborted`, for the run's
+   * reason: no one may wait for it any more. Its own end takes the place of that when it is recorded later.
+   */
   settle(runId: string, settled: Settled): Promise<void>;
   /** Ends many runs in one commit; the dispatcher of wakes uses it. */
   settleAll(runIds: readonly string[], settled: Settled): Promise<void>;

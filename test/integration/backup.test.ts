@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import {
+  chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -19,6 +21,8 @@ import { type SubscriptionRecord, SubscriptionRecords } from "../../src/hosts/em
 import { GatewayProcess } from "./gateway-process.ts";
 
 const program = join(import.meta.dirname, "../../scripts/start.mjs");
+const NOBODY = 65_534;
+const OTHER = 65_533;
 const KILLS_MS = [0, 30, 60, 100, 150, 220, 300, 450];
 
 interface Ended {
@@ -181,6 +185,31 @@ describe("reveille restore", () => {
       expectWhole(folder);
     }
   }, 120_000);
+
+  it.skipIf(process.getuid?.() !== 0)(
+    "as root leaves all that it makes to whom the places belong",
+    async () => {
+      new SubscriptionRecords(gateway.stateDir).save(subscribedFor(86_400_000));
+      const file = join(folder, "b.tar.gz");
+      expect((await run(["backup", file, "--with-secrets"])).code).toBe(0);
+      const at = join(folder, "at");
+      mkdirSync(at);
+      chownSync(at, NOBODY, OTHER);
+      // The second time, what was there is moved aside, and the lock is made anew.
+      for (const args of [["restore", file] as const, ["restore", file, "--force"] as const]) {
+        expect((await run(args, { at })).err).toBe("");
+        const all = readdirSync(at, { recursive: true, encoding: "utf8" });
+        expect(all.length).toBeGreaterThan(8);
+        const foreign = all.filter((name) => {
+          const { uid, gid } = lstatSync(join(at, name));
+          return uid !== NOBODY || gid !== OTHER;
+        });
+        expect(foreign).toEqual([]);
+      }
+      expect(readdirSync(join(at, "state")).some((name) => name.startsWith("before-"))).toBe(true);
+    },
+    60_000,
+  );
 
   it("refuses a gateway that runs, places that are filled, and a file that was changed", async () => {
     const file = join(folder, "b.tar.gz");

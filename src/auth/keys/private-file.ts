@@ -1,10 +1,11 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fchownSync, lstatSync, openSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
  * Replaces a file that only its owner may read (mode 0600) at once and durably: after a crash it holds
- * either the old text or the new one, and the new one once this has resolved. One writer at a time.
+ * either the old text or the new one, and the new one once this has resolved. One writer at a time. As root it leaves the
+ * file to its owner, who may be the user of the gateway.
  */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   const temporary = `${file}.tmp`;
@@ -12,6 +13,8 @@ export async function writePrivateFile(file: string, text: string): Promise<void
   await rm(temporary, { force: true });
   const handle = await open(temporary, "wx", 0o600);
   try {
+    const owner = ownerToKeep(file);
+    if (owner !== undefined) await handle.chown(owner.uid, owner.gid);
     await handle.writeFile(text);
     await handle.sync();
   } finally {
@@ -28,8 +31,20 @@ export async function writePrivateFile(file: string, text: string): Promise<void
 export function writePrivateFileSync(file: string, text: string): void {
   const temporary = `${file}.tmp`;
   rmSync(temporary, { force: true });
-  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
+  const descriptor = openSync(temporary, "wx", 0o600);
+  try {
+    const owner = ownerToKeep(file);
+    if (owner !== undefined) fchownSync(descriptor, owner.uid, owner.gid);
+    writeFileSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
   renameSync(temporary, file);
+}
+
+/** `undefined` where there is no file yet, and for anyone but root, whose files are their own. */
+function ownerToKeep(file: string): Stats | undefined {
+  return process.getuid?.() === 0 ? lstatSync(file, { throwIfNoEntry: false }) : undefined;
 }
 
 /** Reads a file of at most so many bytes; `undefined` when there is none, and an empty text for a larger one. */

@@ -1,7 +1,7 @@
 /** `reveille restore`. */
 import { createHash } from "node:crypto";
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { open, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -12,11 +12,12 @@ import { CliError } from "../errors.ts";
 import type { FileLocations, LocationOptions } from "../file-locations.ts";
 import type { CliIo } from "../io.ts";
 import { ProgressBar } from "../progress-bar.ts";
+import { giveFromRoot, makeFolder, type Owner, ownerAt } from "../replace-file.ts";
 import { printable } from "../terminal-text.ts";
 import { readArchive, type ReadEntry } from "./archive.ts";
 import { verifyDatabase } from "./database.ts";
 import { MANIFEST, type Manifest, readManifest, type BackupTarget, targetOf } from "./manifest.ts";
-import { filledPlaces, putInPlace, type Staged } from "./place.ts";
+import { filledPlaces, LOCK_FILE, putInPlace, type Staged } from "./place.ts";
 
 export interface RestoreOptions extends LocationOptions {
   readonly verify?: boolean;
@@ -28,25 +29,30 @@ const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
 
 /**
  * Puts the files of a backup where a gateway that does not run looks for them. All of them are read and proved first,
- * in folders beside those places: a file that is cut, changed or foreign changes nothing.
+ * in folders beside those places: a file that is cut, changed or foreign changes nothing. Restored by root, they belong
+ * to whom the places belong: the gateway may run as that user.
  */
 export function restore(file: string, options: RestoreOptions, io: CliIo): Promise<number> {
   return untilSignal(io, async (signal) => {
     const locations = io.gateway.locate(options);
     if (!existsSync(file)) throw new CliError(`There is no file ${file}.`);
     const isTrial = options.verify === true;
-    const lock = isTrial ? undefined : lockState(locations);
+    const owners = { state: ownerAt(locations.stateDir), config: ownerAt(locations.configFile) };
+    const lock = isTrial ? undefined : lockState(locations, owners.state);
     const bar = new ProgressBar(io, options.json === true);
     const made: string[] = [];
-    const stage = (root: string): string => {
-      if (!isTrial) mkdirSync(root, { recursive: true, mode: 0o700 });
+    const stage = (root: string, owner: Owner): string => {
+      if (!isTrial) makeFolder(root, owner);
       made.push(mkdtempSync(join(isTrial ? tmpdir() : root, ".reveille-restore-")));
       return made.at(-1)!;
     };
     try {
       if (!isTrial && options.force !== true) refuseFilled(locations);
-      const folders = { state: stage(locations.stateDir), config: stage(dirname(locations.configFile)) };
-      const staged = await readAll(file, { folders, locations, signal, bar });
+      const folders = {
+        state: stage(locations.stateDir, owners.state),
+        config: stage(dirname(locations.configFile), owners.config),
+      };
+      const staged = await readAll(file, { folders, owners, locations, signal, bar });
       verifyDatabase(join(folders.state, DATABASE_FILE));
       signal.throwIfAborted();
       const aside = isTrial ? [] : putInPlace(staged, locations);
@@ -61,9 +67,13 @@ export function restore(file: string, options: RestoreOptions, io: CliIo): Promi
 }
 
 /** Held until the end, so that no gateway starts meanwhile. */
-function lockState({ stateDir }: FileLocations): ReturnType<typeof holdState> {
+function lockState({ stateDir }: FileLocations, owner: Owner): ReturnType<typeof holdState> {
+  const file = join(stateDir, LOCK_FILE);
+  const isThere = existsSync(file);
   try {
-    return holdState(stateDir);
+    const lock = holdState(stateDir);
+    if (lock !== undefined && !isThere) giveFromRoot([file], owner);
+    return lock;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new CliError(`A gateway runs on ${stateDir}; stop it first.`, { cause: error });
@@ -78,12 +88,13 @@ function refuseFilled(locations: FileLocations): void {
 
 interface Reading {
   readonly folders: Staged["folders"];
+  readonly owners: Staged["owners"];
   readonly locations: FileLocations;
   readonly signal: AbortSignal;
   readonly bar: ProgressBar;
 }
 
-async function readAll(file: string, { folders, locations, signal, bar }: Reading): Promise<Staged> {
+async function readAll(file: string, { folders, owners, locations, signal, bar }: Reading): Promise<Staged> {
   const targets: BackupTarget[] = [];
   let manifest: Manifest | undefined;
   let done = 0;
@@ -101,7 +112,7 @@ async function readAll(file: string, { folders, locations, signal, bar }: Readin
     const target = targetOf(entry.name, locations);
     const path = join(folders[target.root], target.path);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if ((await writeEntry(entry, path)) !== expected.sha256) {
+    if ((await writeEntry(entry, path, owners[target.root])) !== expected.sha256) {
       throw new CliError(`${entry.name} in the backup is damaged: its checksum is another one.`);
     }
     targets.push(target);
@@ -114,7 +125,7 @@ async function readAll(file: string, { folders, locations, signal, bar }: Readin
   if (!targets.some(({ root, path }) => root === "state" && path === DATABASE_FILE)) {
     throw new CliError("The backup holds no database.");
   }
-  return { manifest, folders, targets };
+  return { manifest, folders, owners, targets };
 }
 
 async function readFirst(entry: ReadEntry): Promise<Manifest> {
@@ -137,8 +148,8 @@ function bytesOf({ files }: Manifest): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Writes a file that was not there, for its owner alone; resolves with its checksum. */
-async function writeEntry({ content }: ReadEntry, path: string): Promise<string> {
+/** Writes a file that was not there, for this owner alone; resolves with its checksum. */
+async function writeEntry({ content }: ReadEntry, path: string, { uid, gid }: Owner): Promise<string> {
   const hash = createHash("sha256");
   async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
@@ -146,7 +157,10 @@ async function writeEntry({ content }: ReadEntry, path: string): Promise<string>
       yield chunk;
     }
   }
-  await pipeline(hashed, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true }));
+  const handle = await open(path, "wx", 0o600);
+  // By the handle: the owner of the folder can put a link to another file at the path meanwhile.
+  if (process.getuid?.() === 0) await handle.chown(uid, gid);
+  await pipeline(hashed, handle.createWriteStream({ flush: true }));
   return hash.digest("hex");
 }
 

@@ -9,6 +9,13 @@ const OPENING = /(?<=(\]\(|\]:|url\(|=)\s*(?:(["'<])\s*)?|(<))/iuy;
  */
 export const SLASHES_IN_FORM = String.raw`(?=[\\/]{2}[^\s<])(?<=(?:\]\(|\]:|url\(|=)\s*(?:["'<]\s*)?)[\\/]{2}`;
 
+/**
+ * The names of what is fetched over the network. Behind one, browsers take slashes that are turned or missing; without
+ * any, only what is an address already is one.
+ */
+export const SCHEMES = "(?:https?|ftps?|wss?):";
+export const SCHEME_IN_FORM = String.raw`${SCHEMES}(?=[^\s<>"'\x60()\]\\/])(?<=(?:\]\(|\]:|url\(|=|<)\s*(?:["'<]\s*)?${SCHEMES})`;
+
 const LINE_END = /[\r\n]|$/u;
 const WHITE_SPACE = /\s|$/u;
 const UNQUOTED_END = /[\s>]|$/u;
@@ -45,6 +52,26 @@ export function readForm(text: string, index: number, maxRead: number): AddressF
     quoted: quote !== undefined,
     loose: (opening === "=" || opening === "]:") && quote === undefined,
   };
+}
+
+/** The same of an address in a list of images, which ends at an index: with white space, and a comma that parts it. */
+export function readListed(text: string, index: number, { maxRead, listEnd }: ListBounds): AddressForm {
+  const rest = text.slice(index, Math.min(index + maxRead, listEnd));
+  const end = WHITE_SPACE.exec(rest)!.index;
+  let last = end;
+  while (rest[last - 1] === ",") last--;
+  return {
+    text: rest.slice(0, last),
+    complete: end < rest.length || index + rest.length === listEnd,
+    read: end,
+    quoted: true,
+    loose: false,
+  };
+}
+
+interface ListBounds {
+  readonly maxRead: number;
+  readonly listEnd: number;
 }
 
 function endOf(rest: string, opening: string | undefined, quote: string | undefined): number {

@@ -11,6 +11,7 @@ import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts
 import { agentCatalog } from "./read-config.ts";
 import { lastReply, RunWait, sawAnswer } from "./run-end.ts";
 import { RunSessions } from "./run-session.ts";
+import { type SessionUse, SessionUses } from "./session-uses.ts";
 import type { OpenClawState } from "./state.ts";
 
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
@@ -23,6 +24,7 @@ const MAX_REFUSED = 10;
 const MAX_UNENDED = 1_000;
 /** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
 const REFUSAL_MS = 1_000;
+const UNBEGUN: AgentRunResult = { status: "aborted", reply: "", error: "The run was aborted before it began." };
 
 export interface OpenClawAgentsOptions {
   readonly pluginId: string;
@@ -51,14 +53,14 @@ export class OpenClawAgents implements HostAgents {
   /** Sessions by run that the host did not end. */
   readonly #unended = new Map<string, string>();
   /** Sessions with a run in progress: they are not removed because of a run before. */
-  readonly #active = new Set<string>();
+  readonly #uses = new SessionUses();
   #hasLoggedThinking = false;
 
   constructor(options: OpenClawAgentsOptions) {
     this.#options = options;
     this.#catalog = memoizeByConfig(options.config, (config) => agentCatalog(config, options.pluginId));
     this.#wait = new RunWait(options);
-    this.#sessions = new RunSessions(options);
+    this.#sessions = new RunSessions(options, this.#uses);
     this.#lost = new Map(options.state.unendedRuns().map(({ id, session }) => [id, session]));
   }
 
@@ -78,25 +80,30 @@ export class OpenClawAgents implements HostAgents {
   async run(request: AgentRunRequest): Promise<AgentRunResult> {
     const { runId, signal } = request;
     const { state } = this.#options;
-    if (signal.aborted) return { status: "aborted", reply: "", error: "The run was aborted before it began." };
+    if (signal.aborted) return UNBEGUN;
     const unknown = unenforceable(request);
     if (unknown !== undefined) return { status: "error", reply: "", error: unknown };
     const session = sessionOf(request);
-    if ((await state.beginRun(runId, session)) === "repeated") {
-      throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
-    }
-    this.#active.add(session);
+    const use = this.#uses.enter(session);
     try {
+      if ((await state.beginRun(runId, session)) === "repeated") {
+        throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
+      }
+      await this.#uses.settled(session, signal);
+      if (signal.aborted) {
+        await state.undoRun(runId);
+        return UNBEGUN;
+      }
       const since = request.sessionMode === "persistent" ? Date.now() : 0;
-      const hostRunId = await this.#begin(request, session);
-      await this.#continueLost(session);
-      const { result, hasEnded } = await this.#end(request, { session, hostRunId, since });
+      const hostRunId = await this.#begin(request, use);
+      await this.#continue(session);
+      const { result, hasEnded } = await this.#end(request, { session, use, hostRunId, since });
       // One that may continue stays open, so that it is ended later or by the next process.
       if (hasEnded) await this.#recordEnd(runId);
       else this.#endLater(runId, session);
       return result;
     } finally {
-      this.#active.delete(session);
+      this.#uses.leave(use);
     }
   }
 
@@ -104,7 +111,7 @@ export class OpenClawAgents implements HostAgents {
   async endLostRuns(closing?: AbortSignal): Promise<void> {
     for (const [id, session] of this.#lost) {
       if (closing?.aborted === true) return;
-      if (this.#active.has(session)) continue;
+      if (this.#uses.isUsed(session)) continue;
       if (await this.#sessions.end(session)) await this.#recordEnd(id);
       // A run may have continued the session meanwhile.
       else if (this.#lost.has(id)) this.#endLater(id, session);
@@ -118,13 +125,13 @@ export class OpenClawAgents implements HostAgents {
   async removeOldSessions(): Promise<void> {
     const { state } = this.#options;
     for (const [id, session] of this.#unended) {
-      if (this.#active.has(session) || !(await this.#sessions.end(session))) continue;
+      if (this.#uses.isUsed(session) || !(await this.#sessions.end(session))) continue;
       this.#unended.delete(id);
       await this.#recordEnd(id);
     }
     let refused = 0;
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
-      if (this.#active.has(session)) continue;
+      if (this.#uses.isUsed(session)) continue;
       // Without its name the session would stay permanently. While the plugin is reloaded, the host refuses them all.
       if (await this.#sessions.end(session)) await state.forgetSession(id);
       else if (++refused === MAX_REFUSED) return;
@@ -132,20 +139,23 @@ export class OpenClawAgents implements HostAgents {
   }
 
   /**
-   * A run of this process continues the session: its lost runs have ended, since the host carries out one turn of a
-   * session at a time, and to end them once more would remove the conversation.
+   * A run of this process continues the session: the runs before it there have ended, since the host carries out one turn
+   * of a session at a time, and to end them once more would remove the conversation.
    */
-  async #continueLost(session: string): Promise<void> {
-    for (const [id, lostSession] of this.#lost) {
-      if (lostSession !== session) continue;
-      this.#lost.delete(id);
-      this.#unended.delete(id);
-      await this.#recordEnd(id);
+  async #continue(session: string): Promise<void> {
+    for (const runs of [this.#lost, this.#unended]) {
+      for (const [id, left] of runs) {
+        if (left !== session) continue;
+        this.#lost.delete(id);
+        this.#unended.delete(id);
+        await this.#recordEnd(id);
+      }
     }
   }
 
-  async #begin(request: AgentRunRequest, session: string): Promise<string> {
+  async #begin(request: AgentRunRequest, use: SessionUse): Promise<string> {
     const { subagent, state } = this.#options;
+    const { session } = use;
     this.#logThinking(request);
     try {
       const { runId } = await subagent.run({
@@ -163,7 +173,8 @@ export class OpenClawAgents implements HostAgents {
       // What refused it unseen has changed nothing, and the conversation of a persistent session stays.
       const isRefused = isRefusedUpFront(error);
       const isUntouched = request.sessionMode === "persistent" && isRefused;
-      const isStopped = isUntouched || (await this.#sessions.end(session, isRefused ? undefined : request.signal));
+      const ending = isRefused ? undefined : request.signal;
+      const isStopped = isUntouched || (await this.#sessions.end(session, { ending, own: use }));
       // The same id may be used again only when nothing runs under it.
       if (!isStopped && !isRefused) {
         this.#endLater(request.runId, session);
@@ -177,7 +188,7 @@ export class OpenClawAgents implements HostAgents {
   /** Waits for the end, or makes one when the time is up or the caller says so. */
   async #end(
     request: AgentRunRequest,
-    run: { session: string; hostRunId: string; since: number },
+    run: { session: string; use: SessionUse; hostRunId: string; since: number },
   ): Promise<{ result: AgentRunResult; hasEnded: boolean }> {
     const { timeoutMs, signal } = request;
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
@@ -193,10 +204,10 @@ export class OpenClawAgents implements HostAgents {
       // Its session is removed with what may still run in it, so that its messages are read before.
       return {
         result: usage === undefined ? result : { ...result, usage },
-        hasEnded: !end.isLost || (await this.#sessions.end(run.session)),
+        hasEnded: !end.isLost || (await this.#sessions.end(run.session, { own: run.use })),
       };
     }
-    const hasEnded = await this.#sessions.end(run.session);
+    const hasEnded = await this.#sessions.end(run.session, { own: run.use });
     const result: AgentRunResult = signal.aborted
       ? { status: "aborted", reply: "", error: "The run was aborted." }
       : { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };

@@ -22,9 +22,6 @@ const LOST_TURN_MS = 60_000;
 /** Events that have left a queue in which others wait were dropped, unless a turn shows within this time. */
 const DROPPED_MS = 3_000;
 
-/** Identifies our event in the host's queue. */
-const CONTEXT_KEY = "reveille:events";
-
 /** The session's latest turn, as far as the host reports it. Times are milliseconds since the epoch. */
 export interface LatestTurn {
   readonly status?: string | undefined;
@@ -36,6 +33,8 @@ export interface HostSession {
   readonly agentId: string;
   /** `global` where all conversations of an agent share one session. */
   readonly sessionKey: string;
+  /** Identifies the event of our session in the host's queue, which may hold those of others of ours. */
+  readonly contextKey: string;
   /** True when heartbeats run in a session of their own unless a request says otherwise. */
   readonly isolatesHeartbeats: boolean;
 }
@@ -173,7 +172,7 @@ export class EventQueue {
   /** A turn takes every event of the host's queue; a full queue drops its oldest alone. */
   #detectTaken(now: number, at: HostSession): void {
     const queue = this.#options.peek?.(at.sessionKey, at.agentId);
-    const place = queue?.findIndex(({ contextKey }) => contextKey === CONTEXT_KEY) ?? -1;
+    const place = queue?.findIndex(({ contextKey }) => contextKey === at.contextKey) ?? -1;
     if (place === -1 && this.#enqueued.length > 0) {
       const wasDropped = queue?.some((event) => this.#behind.has(identityOf(event))) === true;
       const sign = queue === undefined ? "unseen" : queue.length === 0 ? "left" : "dropped";
@@ -219,8 +218,8 @@ export class EventQueue {
     // One that was withdrawn leaves the text in the host's queue as well.
     if (batch.length === 0 ? this.#isLeftOver(at) : !isSame(batch, this.#enqueued)) {
       const text = textOf(batch);
-      const { sessionKey, agentId } = at;
-      const place = { sessionKey, agentId, contextKey: CONTEXT_KEY, replace: true } as const;
+      const { sessionKey, agentId, contextKey } = at;
+      const place = { sessionKey, agentId, contextKey, replace: true } as const;
       const isTaken = this.#options.system.enqueueSystemEvent(text, place);
       // The host says no as well of what is in its queue already.
       const isThere = isTaken || this.#textInHostQueue(at) === text.trim();
@@ -237,9 +236,9 @@ export class EventQueue {
     return text !== undefined && text !== CANCELED;
   }
 
-  #textInHostQueue({ sessionKey, agentId }: HostSession): string | undefined {
+  #textInHostQueue({ sessionKey, agentId, contextKey: own }: HostSession): string | undefined {
     const queue = this.#options.peek?.(sessionKey, agentId) ?? [];
-    return queue.find(({ contextKey }) => contextKey === CONTEXT_KEY)?.text;
+    return queue.find(({ contextKey }) => contextKey === own)?.text;
   }
 
   #requestTurn(left: number, { sessionKey, agentId, isolatesHeartbeats }: HostSession): void {

@@ -1,4 +1,5 @@
 /** Reads the host's configuration, in the shapes of its versions. */
+import { hash } from "node:crypto";
 import type { AgentCatalog, AgentInfo, ChannelInfo, GatewayFacts } from "../../core/host.ts";
 import { rightsProblem } from "./enforceable.ts";
 import type { HostSession } from "./event-queue.ts";
@@ -18,6 +19,8 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Keys of `channels` that are no channel. */
 const NO_CHANNELS: ReadonlySet<string> = new Set(["defaults", "modelByChannel"]);
 const DEFAULT_AGENT = "main";
+/** Identifies our event in the host's queue. */
+const CONTEXT_KEY = "reveille:events";
 
 /** The plugin's own block; `undefined` when it has none. The host makes an empty one for every plugin. */
 export function pluginBlock(config: OpenClawConfig, pluginId: string): unknown {
@@ -130,13 +133,16 @@ export function mainKey(config: OpenClawConfig): string {
 
 /**
  * The host's key for a session of ours. With `session.scope: "global"` an agent has one session, `global`, and its
- * heartbeats run in no other.
+ * heartbeats run in no other. Our sessions then share its queue: an event of one must not take the place of another's.
  */
 export function hostSession(config: OpenClawConfig, session: string): HostSession {
   const agentId = agentOf(session);
   const isGlobal = fieldsAt(config, "session")["scope"] === "global";
   const sessionKey = isGlobal ? "global" : session;
-  return { agentId, sessionKey, isolatesHeartbeats: isolatesHeartbeats(config, agentId) };
+  const isAlone = !isGlobal || session === `agent:${agentId}:${mainKey(config)}`;
+  // The host puts the keys in lower case.
+  const contextKey = isAlone ? CONTEXT_KEY : `${CONTEXT_KEY}:${hash("sha256", session).slice(0, 16)}`;
+  return { agentId, sessionKey, contextKey, isolatesHeartbeats: isolatesHeartbeats(config, agentId) };
 }
 
 /** `heartbeat.isolatedSession` of an agent; what it does not set is that of the defaults. */

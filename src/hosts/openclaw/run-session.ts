@@ -2,6 +2,7 @@ import type { Logger } from "../../core/host.ts";
 import { isRefusedForNow } from "./error-classifier.ts";
 import { afterPrompt } from "./run-end.ts";
 import type { OpenClawSubagent } from "./sdk.ts";
+import type { SessionUse, SessionUses } from "./session-uses.ts";
 
 /** Messages of a run's session that are read for its outcome. */
 const MESSAGES = 50;
@@ -23,9 +24,11 @@ export interface RunSessionsOptions {
  */
 export class RunSessions {
   readonly #options: RunSessionsOptions;
+  readonly #uses: SessionUses;
 
-  constructor(options: RunSessionsOptions) {
+  constructor(options: RunSessionsOptions, uses: SessionUses) {
     this.#options = options;
+    this.#uses = uses;
   }
 
   /**
@@ -38,30 +41,49 @@ export class RunSessions {
     { ending, wasRefused }: { readonly ending: AbortSignal; readonly wasRefused: boolean },
   ): Promise<readonly unknown[] | undefined> {
     const { subagent, logger } = this.#options;
-    const read = await ask(
-      () => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }),
+    const read = await ask(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }), {
       ending,
-      wasRefused ? RELOAD_MS : 0,
-    );
+      patienceMs: wasRefused ? RELOAD_MS : 0,
+    });
     if ("value" in read) return afterPrompt(read.value.messages, prompt);
     logger.debug({ err: read.error, session }, "the messages of a run could not be read");
     return undefined;
   }
 
-  /** Ends whatever runs in the session; one that is not there is none. False when that is not certain. */
-  async end(session: string, ending?: AbortSignal): Promise<boolean> {
+  /**
+   * Ends whatever runs in the session; one that is not there is none. False when that is not certain, or another run
+   * has the session: it is asked for no more then.
+   */
+  async end(
+    session: string,
+    { ending, own }: { readonly ending?: AbortSignal | undefined; readonly own?: SessionUse } = {},
+  ): Promise<boolean> {
+    return this.#uses.remove(session, (isWanted) => this.#remove(session, { ending, isWanted }), own);
+  }
+
+  async #remove(
+    session: string,
+    { ending, isWanted }: { readonly ending: AbortSignal | undefined; readonly isWanted: () => boolean },
+  ): Promise<boolean> {
     const { subagent, logger } = this.#options;
-    const ended = await ask(() => subagent.deleteSession({ sessionKey: session }), ending);
+    const ended = await ask(() => subagent.deleteSession({ sessionKey: session }), { ending, isWanted });
     if ("value" in ended) return true;
     logger.debug({ err: ended.error, session }, "the session of a run could not be removed");
     return false;
   }
 }
 
+/** How long the host is asked for something. */
+interface Patience {
+  readonly ending: AbortSignal | undefined;
+  readonly patienceMs?: number;
+  /** False: the answer is no longer of use. */
+  readonly isWanted?: () => boolean;
+}
+
 async function ask<Value>(
   call: () => Promise<Value>,
-  ending?: AbortSignal,
-  patienceMs = 0,
+  { ending, patienceMs = 0, isWanted = () => true }: Patience,
 ): Promise<{ value: Value } | { error: unknown }> {
   const patientUntil = performance.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
@@ -71,6 +93,7 @@ async function ask<Value>(
       const waits = ending?.aborted === false && (isRefusedForNow(error) || performance.now() < patientUntil);
       if (attempt >= TRIES && !waits) return { error };
       await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
+      if (!isWanted()) return { error };
     }
   }
 }

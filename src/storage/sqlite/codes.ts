@@ -17,6 +17,7 @@ const runStates = ["done", "canceled", "failed", "held", "queued", "running"] as
 /** Codes of run states that SQL mentions. A skipped run is below all others: it decides nothing as long as there is one. */
 export const SKIPPED = -1;
 export const DONE = 0;
+export const CANCELED = 1;
 export const FAILED = 2;
 export const HELD = 3;
 export const QUEUED = 4;

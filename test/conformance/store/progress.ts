@@ -208,6 +208,32 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     expect(await openRuns(store)).toEqual([]);
   });
 
+  it("ends the attempt that is under way with a run that is canceled, and takes its own end when that comes later", async () => {
+    const { store } = underTest();
+    const run = { lane: "a", spec: agentSpec() };
+    const { deliveryId, runIds } = await accept(store, { runs: [run, run] });
+    for (const runId of runIds) {
+      await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+      await store.endAttempt(runId, { endedAt: STARTED_AT + 1, status: "error", error: "refused", reply: null });
+      await store.beginAttempt(runId, { number: 2, startedAt: STARTED_AT + 2 });
+    }
+    await store.settleAll(runIds, { state: "canceled", reason: "by hand", at: STARTED_AT + 5 });
+    const late = { endedAt: STARTED_AT + 9, status: "ok", error: null, reply: "It is done." } as const;
+    await store.endAttempt(runIds[1]!, late);
+    const reopened = await underTest().reopen();
+    const runs = (await reopened.get(deliveryId))?.runs;
+    const first = { number: 1, status: "error", error: "refused" };
+    expect(runs?.[0]?.attempts).toMatchObject([
+      first,
+      { number: 2, status: "aborted", error: "by hand", endedAt: "2026-01-02T03:04:06.683Z" },
+    ]);
+    expect(runs?.[1]).toMatchObject({
+      state: "canceled",
+      reply: "It is done.",
+      attempts: [first, { number: 2, status: "ok", error: null, endedAt: "2026-01-02T03:04:06.687Z" }],
+    });
+  });
+
   it("says that a reply went to the fallback target", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);

@@ -119,6 +119,13 @@ describe("a gateway beside another one on a database", () => {
     await expect(first.beginAttempt(runId, { number: 1, startedAt: 1 })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
+  it("ends a run whose agent is at it, and the gateway that carries it out hears that there may be a turn to end", async () => {
+    const { runId } = await accept(first);
+    await first.beginAttempt(runId, { number: 1, startedAt: 1 });
+    await second.settle(runId, { state: "canceled", reason: "canceled by the operator" });
+    await expect.poll(() => given).toMatchObject([{ runId, state: "canceled", begun: true }]);
+  });
+
   it("lets a held run go, and the gateway that carries it out hears of it", async () => {
     const { runIds } = await accept(second, { held: "quarantine: " });
     const [runId = ""] = runIds;

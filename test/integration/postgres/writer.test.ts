@@ -85,6 +85,22 @@ describe("the connection that writes", () => {
     await isBack();
   });
 
+  it("is not alone in that: a read without an answer fails after ten seconds as well, and the next one has a new connection", async () => {
+    const { deliveryId } = await accept(store);
+    await store.backlog();
+    proxy.hold();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const read = vi.fn();
+    void store.backlog().catch(read);
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    await expect.poll(() => read.mock.calls).toMatchObject([[unavailable]]);
+    expect(await store.get(deliveryId)).toMatchObject({ state: "queued" });
+    proxy.letGo();
+    await isBack();
+  });
+
   it("refuses a call whose transaction ended before its commit", async () => {
     proxy.loseAnswerOf("INSERT INTO reveille.deliveries");
     await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);

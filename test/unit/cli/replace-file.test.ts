@@ -73,6 +73,27 @@ describe("a command that edits the configuration", () => {
     expect(ownerOf(dirname(terminal.configFile))).toEqual([0, 0, 0o700]);
   });
 
+  it.skipIf(!isRoot)(
+    "as root makes a first configuration for whom the file or its folder belongs to, and keeps a link",
+    async () => {
+      chownSync(terminal.configFile, NOBODY, OTHER);
+      const target = beside("real.json5");
+      renameSync(terminal.configFile, target);
+      symlinkSync(target, terminal.configFile);
+      const before = text();
+      expect(await run("init", "--force")).toMatchObject({ code: 0 });
+      expect(text()).not.toBe(before);
+      expect(lstatSync(terminal.configFile).isSymbolicLink()).toBe(true);
+      expect(ownerOf(target)).toEqual([NOBODY, OTHER, 0o600]);
+      const folder = join(terminal.homeDir, "gateway");
+      mkdirSync(folder);
+      chownSync(folder, NOBODY, OTHER);
+      expect(await run("init", "--config", join(folder, "conf/reveille.json5"))).toMatchObject({ code: 0 });
+      expect(ownerOf(join(folder, "conf"))).toEqual([NOBODY, OTHER, 0o700]);
+      expect(ownerOf(join(folder, "conf/reveille.json5"))).toEqual([NOBODY, OTHER, 0o600]);
+    },
+  );
+
   it.skipIf(!isRoot)("as its owner takes a file whose group is another one that may do nothing with it", () => {
     const folder = join(terminal.homeDir, "own");
     const file = join(folder, "file");

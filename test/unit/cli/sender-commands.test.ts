@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDeliveredKeys } from "../../../src/auth/keys/delivered-keys.ts";
@@ -249,6 +249,14 @@ describe("reveille keys", () => {
     expect(await printed("keys", "--forget", "notion")).toContain('The key of "notion" is forgotten.');
     expect(await printed("keys")).toBe("No sender has delivered a key.\n");
     expect(await refused("keys", "--forget", "notion")).toBe('No key was delivered on the route "notion".');
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("forgets one as root, and leaves the file to the gateway's user", async () => {
+    const file = await deliver();
+    chownSync(file, 65_534, 65_533);
+    expect(await printed("keys", "--forget", "notion")).toContain('The key of "notion" is forgotten.');
+    const { uid, gid, mode } = statSync(file);
+    expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_533, 0o600]);
   });
 
   it("does not forget one under a running gateway, which would write it back", async () => {

@@ -134,7 +134,7 @@ export class OutboxSender {
   #failed(error: unknown): void {
     const { logger, recordDelayMs } = this.#options;
     this.#failures++;
-    logger.error({ err: error }, "the outbox could not be sent; it is tried again in a moment");
+    logger.error({ err: error }, "sending the outbox failed, retrying shortly");
     clearTimeout(this.#later);
     if (this.#stopping.signal.aborted) return;
     this.#later = setTimeout(() => {

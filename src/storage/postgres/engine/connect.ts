@@ -6,7 +6,8 @@ import { sqlStateOf } from "./errors.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Connections that read. */
 const MAX_READERS = 4;
-const READ_TIMEOUT_MS = 30_000;
+/** What is sent has an answer by then, or its connection is dead: the server reads and writes a bounded number of rows. */
+export const ANSWER_TIMEOUT_MS = 10_000;
 const INT8 = 20;
 
 /** Opens one connection; rejects with a {@link StoreError} that says what to correct. */
@@ -36,7 +37,7 @@ export async function openPool(url: string): Promise<Pool> {
   const pool = new pg.Pool({
     ...(await connectionConfig(url, "reader")),
     max: MAX_READERS,
-    query_timeout: READ_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
     allowExitOnIdle: true,
   });
   pool.on("error", () => {});

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { checkServer } from "./check-server.ts";
-import { connect } from "./connect.ts";
+import { ANSWER_TIMEOUT_MS, connect } from "./connect.ts";
 import { isSessionEnd } from "./errors.ts";
 import { CHANNEL } from "../operations/arrivals.ts";
 import { ANSWER_MARGIN_MS } from "../../shared-store.ts";
@@ -34,7 +34,6 @@ const CHECK_MS = 250;
  */
 const PLANS = `SET plan_cache_mode = force_generic_plan; SET jit = off;
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`;
-const ANSWER_TIMEOUT_MS = 10_000;
 /** The words of the client when a query has no answer in time. */
 const READ_TIMEOUT = "Query read timeout";
 /** A gateway that has just ended, or died with its machine, has lost its lock by then. */

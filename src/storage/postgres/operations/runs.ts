@@ -1,13 +1,13 @@
 /** The writes of a run after its acceptance. A settled run stays settled, and begins no attempt. */
 import { RUN_STEPS } from "../../../core/run.ts";
-import { FAILED, HELD, QUEUED, RUNNING, SKIPPED, STEP_COLUMNS } from "../../sqlite/codes.ts";
+import { CANCELED, FAILED, HELD, QUEUED, RUNNING, SKIPPED, STEP_COLUMNS } from "../../sqlite/codes.ts";
 import type { RunKey } from "../../sqlite/public-id.ts";
 import { KEPT_REPLY_CHARS } from "../../stored-values.ts";
 import { type Session, type Statement, statement } from "../engine/statement.ts";
 import type { WriteOperation } from "../engine/write-group.ts";
 import { leaveRuns } from "./arrivals.ts";
 import { columnsOf } from "./insert.ts";
-import { endSkipped, releaseFailed } from "./run-ends.ts";
+import { abortAttempts, endSkipped, releaseFailed } from "./run-ends.ts";
 
 const CHANGED = { run: "integer" } as const;
 type Changed = Statement<{ readonly run: number }>;
@@ -193,7 +193,8 @@ async function endRuns(session: Session, ends: readonly RunEnds[]): Promise<void
   const changed = new Set((await session.rows(end, ...columnsOf(rows))).map(({ run }) => run));
   const changedOf = ({ keys }: RunEnds) => keys.map(({ run }) => run).filter((run) => changed.has(run));
   await releaseFailed(session, ends.filter(({ state }) => state === FAILED).flatMap(changedOf));
-  for (const skipped of ends.filter(({ state }) => state === SKIPPED)) {
-    await endSkipped(session, changedOf(skipped), skipped.reason);
+  for (const undone of ends.filter(({ state }) => state === CANCELED || state === SKIPPED)) {
+    await abortAttempts(session, changedOf(undone), undone);
+    if (undone.state === SKIPPED) await endSkipped(session, changedOf(undone), undone.reason);
   }
 }

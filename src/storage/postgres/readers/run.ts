@@ -1,7 +1,7 @@
 /** Reads runs: one to be carried out, and those that are open. */
 import { type Backlog, MAX_COALESCED_TEXTS, type StoredRun } from "../../delivery-store.ts";
 import type { OpenRun } from "../../open-run.ts";
-import { ENDED_COALESCED, HELD, QUEUED, RUNS_PER_DELIVERY } from "../../sqlite/codes.ts";
+import { CANCELED, ENDED_COALESCED, HELD, QUEUED, RUNS_PER_DELIVERY } from "../../sqlite/codes.ts";
 import type { RunKey } from "../../sqlite/public-id.ts";
 import { ATTEMPT_ROW, mayHaveAttempts, RUN_COLUMNS, RUN_ROW } from "../../sqlite/readers/stored-rows.ts";
 import { BACKLOG_ROW, backlogOf, CALL_ROW, OPEN_RUN_ROW, openRunOf, storedRunOf } from "../../stored-values.ts";
@@ -29,10 +29,10 @@ export async function storedRun(session: Session, key: RunKey): Promise<StoredRu
   return storedRunOf(row, key, { attempts, calls });
 }
 
-/** The columns of an {@link OpenRunRow}, of {@link OPEN_RUN_TABLES}. */
+/** The columns of an {@link OpenRunRow}, of {@link OPEN_RUN_TABLES}. A cancellation aborts attempts that have begun. */
 export const OPEN_RUN_COLUMNS = `r.id, r.tag, lane, kind, state, due_at, expires_at, mapping_id, steps,
   CASE WHEN state = ${QUEUED} AND due_at IS NULL THEN NULL
-    ELSE (SELECT max((status <> 'aborted')::int + (status = 'ok')::int) FROM reveille.attempts WHERE run = r.id) END AS begun`;
+    ELSE (SELECT max((status <> 'aborted' OR r.state = ${CANCELED})::int + (status = 'ok')::int) FROM reveille.attempts WHERE run = r.id) END AS begun`;
 export const OPEN_RUN_TABLES = `reveille.runs AS r JOIN reveille.deliveries ON seq = r.id / ${RUNS_PER_DELIVERY}`;
 const readOpen = statement(
   OPEN_RUN_ROW,

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { RUN_STEPS } from "../../../core/run.ts";
-import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED, STEP_COLUMNS } from "../codes.ts";
+import { CANCELED, FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED, STEP_COLUMNS } from "../codes.ts";
 import { rowQuery, type RowQuery } from "../engine/row-query.ts";
 import { unpackReplayKeys } from "../replay-keys.ts";
 import type { AcceptDependencies } from "./accept.ts";
@@ -66,6 +66,7 @@ class RunProgress {
   readonly #becomeDue: StatementSync;
   readonly #settle: StatementSync;
   readonly #cutReply: StatementSync;
+  readonly #abortAttempt: StatementSync;
   readonly #endSkipped: ReturnType<typeof skippedDeliveries>;
 
   constructor(database: DatabaseSync, { claims, replayKeys, coalescing }: AcceptDependencies) {
@@ -99,6 +100,8 @@ class RunProgress {
     this.#cutReply = database.prepare(`
       UPDATE attempts SET reply = substr(reply, 1, ${KEPT_REPLY_CHARS})
       WHERE run = ? AND length(reply) > ${KEPT_REPLY_CHARS}`);
+    this.#abortAttempt = database.prepare(`
+      UPDATE attempts SET ended_at = ?, status = 'aborted', error = ? WHERE run = ? AND status = 'running'`);
     this.#endSkipped = skippedDeliveries(database);
   }
 
@@ -155,6 +158,7 @@ class RunProgress {
     if (this.#settle.run(state, reason, at, run, tag).changes === 0) return;
     this.#coalescing.stop(run);
     this.#cutReply.run(run);
+    if (state === CANCELED || state === SKIPPED) this.#abortAttempt.run(at, reason, run);
     const seq = Math.floor(run / RUNS_PER_DELIVERY);
     if (state === FAILED) this.#failedClaims.release(seq);
     else if (state === SKIPPED) this.#endSkipped(seq, reason);

@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -48,4 +57,16 @@ test("a private file that is written at once is its owner's alone, and follows n
     expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual([text, 0o600]);
   }
   expect(readFileSync(other, "utf8")).toBe("of someone else");
+});
+
+test.skipIf(process.getuid?.() !== 0)("root leaves a file to its owner, and makes one of its own", async () => {
+  const ownerOf = (): number[] => [statSync(file).uid, statSync(file).gid, statSync(file).mode & 0o777];
+  writePrivateFileSync(file, "a");
+  expect(ownerOf()).toEqual([0, 0, 0o600]);
+  chownSync(file, 65_534, 65_533);
+  writePrivateFileSync(file, "b");
+  expect(ownerOf()).toEqual([65_534, 65_533, 0o600]);
+  await writePrivateFile(file, "c");
+  expect(ownerOf()).toEqual([65_534, 65_533, 0o600]);
+  expect(readFileSync(file, "utf8")).toBe("c");
 });

@@ -96,6 +96,16 @@ describe("a text that leaves", () => {
     ["a.b.c.d.e.f.g.h.i.j.k.evil.dev/?d=c2VjcmV0", "a.b.c.d.e.f.g.h.i.j.k.evil.dev"],
     ["203.0.113.7/?d=c2VjcmV0", "203.0.113.7"],
     ["203.0.113.7/8,c2VjcmV0", "203.0.113.7"],
+    ["evil<b></b>.dev/?d=c2VjcmV0", "evil.dev"],
+    ['evil<b title=">" class="a"></b>.dev/?d=c2VjcmV0', "evil.dev"],
+    ["evil<b>*.*</b>dev/?d=c2VjcmV0", "evil.dev"],
+    ["https://github.com<wbr>.evil.dev/", "github.com.evil.dev"],
+    ["[x](https:c2VjcmV0.evil.dev)", "c2vjcmv0.evil.dev"],
+    ["<https:c2VjcmV0.evil.dev>", "c2vjcmv0.evil.dev"],
+    ['<img src="https:evil/c2VjcmV0">', "evil"],
+    ['<img src="https:\tevil/c2VjcmV0">', "evil"],
+    ["![x]( https:user@evil/c2VjcmV0 )", "evil"],
+    ['<img srcset="x 1x, https:evil/c2VjcmV0 2x">', "evil"],
   ])("is held for %j, a link that receivers make to %s", (text, host) => {
     expect(check(text)).toBe(`it has a link to "${host}"`);
   });
@@ -107,6 +117,9 @@ describe("a text that leaves", () => {
     "> const f = () => g(a?.b);\n> node.js\n",
     "_github.com/acme_, **github.com/acme** and `github.com/acme`",
     "main...feature, i.e. this one",
+    "See<br>github.com/acme</li><li>github.com/shop</p>",
+    "<b>github</b>.com/acme, Promise<void>.then(x => y) and a<b.c/d && e>f",
+    "The ports are http:80 and https:443; protocol=https: is set (https:).",
   ])("may say %j, which is no link", (text) => {
     expect(check(text)).toBeUndefined();
   });
@@ -133,6 +146,10 @@ describe("a text that leaves", () => {
       "[INFO]: https://evil.test/x is down.",
       "[1]: https://evil.test/x.",
       "<a href=https://evil.test/x>text</a>",
+      'fetch("https://evil.test/x");',
+      "fetch(['https://evil.test/x']);",
+      '{"url":"https://evil.test/x"}, and (see `https://evil.test/x`).',
+      '<img srcset="a 1x, https://evil.test/x 2x">',
     ])("may leave as %j", (text) => {
       expect(repeats(text)).toBeUndefined();
     });
@@ -153,6 +170,15 @@ describe("a text that leaves", () => {
       "<img src='https://evil.test/x!'>",
       "<img src=https://evil.test/<PRIVATE>",
       "https://evil.test/x!.:;,!?*_~",
+      "https://evil.test/x<b>PRIVATE</b>",
+      'fetch("https://evil.test/x");PRIVATE',
+      'fetch("https://evil.test/x"))));',
+      "fetch('https://evil.test/x\");",
+      'https://evil.test/x");',
+      '<img srcset="a 1x, https://evil.test/<PRIVATE 2x">',
+      "<img srcset='a 1x,\n //evil.test/<PRIVATE 2x'>",
+      '<img srcset="https://evil.test/x 1x, https://evil.test/x<PRIVATE 2x">',
+      '<img srcset="https://evil.test/x 1x, https://evil.test/x,PRIVATE 2x">',
     ])("is held with more in it: %j", (text) => {
       expect(repeats(text)).toBe('it has a link to "evil.test"');
     });
@@ -184,6 +210,15 @@ describe("a text that leaves", () => {
       `="x,${" ".repeat(300_000)}//a`,
       `${"=//a".repeat(990)}${"b".repeat(300_000)}`,
       `${">".repeat(300_000)}${" ".repeat(300_000)}`,
+      '<b "'.repeat(100_000),
+      "<b".repeat(200_000),
+      `<b ${"a<b '".repeat(100_000)}`,
+      `srcset="${"https://a/<b ".repeat(50_000)}"`,
+      `srcset="${"x,//a<".repeat(100_000)}"`,
+      "srcset='//a".repeat(50_000),
+      'srcset="a, //b '.repeat(50_000),
+      "=https:a".repeat(100_000),
+      `](${" ".repeat(300_000)}https:a`,
     ]) {
       expect(findLinks(text).length).toBeLessThanOrEqual(1_000);
     }

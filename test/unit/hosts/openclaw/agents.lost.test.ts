@@ -68,6 +68,65 @@ it("ends a lost run a second time when the host has refused the run that was to 
   expect(openClaw.deleted).toEqual([session, session]);
 });
 
+it("stops asking the host to end a lost run once a run has begun in its session", async () => {
+  const openClaw = await withLostRun();
+  await using second = await OpenGateway.start({ openClaw });
+  openClaw.deleted.length = 0;
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValueOnce(new Error("not now"));
+  const agents = second.host.agents as OpenClawAgents;
+  const ending = agents.endLostRuns();
+  await vi.waitFor(() => expect(ends).toHaveBeenCalledTimes(1), patience);
+  const stop = new AbortController();
+  openClaw.outcome = undefined;
+  const run = agents.run(runRequest({ ...next, signal: stop.signal }));
+  await ending;
+  expect(openClaw.deleted).toEqual([]);
+  stop.abort();
+  await run;
+});
+
+it("begins a run only when the session is removed in which a lost run was", async () => {
+  const openClaw = await withLostRun();
+  await using second = await OpenGateway.start({ openClaw });
+  const { subagent } = openClaw.api.runtime;
+  const order: string[] = [];
+  const removed = Promise.withResolvers<void>();
+  vi.spyOn(subagent, "deleteSession").mockImplementation(async () => {
+    await removed.promise;
+    order.push("removed");
+  });
+  vi.spyOn(subagent, "run").mockImplementation(async ({ idempotencyKey }) => {
+    order.push("begun");
+    return { runId: idempotencyKey };
+  });
+  const agents = second.host.agents as OpenClawAgents;
+  const ending = agents.endLostRuns();
+  const stopped = new AbortController();
+  const given = agents.run(runRequest({ ...next, runId: "run_3_0-a1", signal: stopped.signal }));
+  const run = agents.run(runRequest(next));
+  // A person may cancel one that waits for it.
+  stopped.abort();
+  expect((await given).status).toBe("aborted");
+  setTimeout(() => removed.resolve(), 100);
+  await Promise.all([ending, run]);
+  expect(order).toEqual(["removed", "begun"]);
+});
+
+it("keeps the conversation that a run has continued after one that the host did not end", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const done = openClaw.outcome;
+  openClaw.outcome = undefined;
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(new Error("not now"));
+  const agents = opened.host.agents as OpenClawAgents;
+  await agents.run(runRequest({ ...persistent, timeoutMs: 50 }));
+  ends.mockRestore();
+  openClaw.outcome = done;
+  await agents.run(runRequest(next));
+  await agents.removeOldSessions();
+  expect(openClaw.deleted).toEqual([]);
+});
+
 /** A host after the crash of a gateway with a persistent run in progress; later runs end at once. */
 async function withLostRun(): Promise<FakeOpenClaw> {
   const openClaw = new FakeOpenClaw();

@@ -41,6 +41,24 @@ it("takes a short session key for one of the default agent", async () => {
   expect(queued(opened.openClaw, "agent:main:hook:x")).toEqual(["short"]);
 });
 
+it("hands over the events of several sessions where conversations of the host share one", async () => {
+  const openClaw = new FakeOpenClaw();
+  openClaw.config = { session: { scope: "global" } };
+  await using opened = await OpenGateway.start({ openClaw });
+  const { sessions } = opened.host;
+  const taken: string[] = [];
+  opened.host.sessions.onEventsTaken?.((keys) => void taken.push(...keys));
+  const other = "agent:main:hook:x";
+  await sessions.enqueueSystemEvent(event("of the main session"));
+  await sessions.enqueueSystemEvent(event("of another", other));
+  await sessions.enqueueSystemEvent(event("of the main session, too"));
+  const texts = ["of another", "of the main session", "of the main session, too"];
+  await vi.waitFor(() => expect(queued(openClaw, "global").toSorted()).toEqual(texts), patience);
+  openClaw.turn("global");
+  await vi.waitFor(() => expect(taken).toHaveLength(3), patience);
+  expect(queued(openClaw, "global")).toEqual([]);
+});
+
 it("refuses a text that is too long permanently", async () => {
   await using opened = await OpenGateway.start();
   const long = event("x".repeat(1_048_577));
