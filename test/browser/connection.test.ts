@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseConfig, GatewayFixture } from "../unit/hosts/embedded/gateway/fixture.ts";
 import { OpenedConsole } from "./opened-console.ts";
@@ -47,10 +47,11 @@ describe("the sign-in of a page", () => {
   it("is not ended by an answer to a request from before it", async () => {
     const { page, gateway } = opened;
     const { promise: isSignedIn, resolve: goOn } = Promise.withResolvers<void>();
-    await page.route("**/console/api/hooks", async (route) => {
+    const refuseLate = async (route: Route): Promise<void> => {
       await isSignedIn;
       await route.fulfill({ status: 401, json: { error: "Sign in again." } });
-    });
+    };
+    await page.route("**/console/api/hooks", refuseLate, { times: 1 });
     const asked = page.waitForRequest("**/console/api/hooks");
     await opened.show("hooks");
     await asked;
@@ -58,7 +59,7 @@ describe("the sign-in of a page", () => {
     await page.getByLabel("Gateway token").waitFor();
     await page.goto(gateway.createConsoleLink());
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    const late = page.waitForResponse("**/console/api/hooks");
+    const late = page.waitForResponse((response) => response.status() === 401);
     goOn();
     await late;
     await page.unrouteAll({ behavior: "wait" });
