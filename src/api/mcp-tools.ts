@@ -78,13 +78,14 @@ export function mcpTools(sources: ApiSources): readonly McpTool[] {
         {
           path: Type.String({ minLength: 1, maxLength: 1_000, description: "Below the hooks' path, such as github." }),
           payload: Type.String({ maxLength: 262_144, description: "The body." }),
-          contentType: word("application/json when absent."),
+          contentType: word("application/json, or that of the delivery, when absent."),
+          delivery: word("The id of a stored delivery whose headers and query it has."),
         },
         strict,
       ),
-      call: async ({ path, payload, contentType = "application/json" }) => {
+      call: async ({ path, payload, contentType, delivery: like }) => {
         const body = new TextEncoder().encode(payload);
-        return await operations().previews.sample({ path, contentType, body });
+        return found(like ?? "", await operations().previews.sample({ path, contentType, like, body }));
       },
     }),
     tool({

@@ -10,6 +10,7 @@ const readSample = compileBodyReader<{
   readonly path: string;
   readonly payload: string;
   readonly contentType?: string;
+  readonly delivery?: string;
   readonly edit?: string;
 }>(
   Type.Object(
@@ -17,6 +18,7 @@ const readSample = compileBodyReader<{
       path: Type.String({ minLength: 1, maxLength: 1_000 }),
       payload: Type.String(),
       contentType: Type.Optional(Type.String({ maxLength: 200 })),
+      delivery: Type.Optional(Type.String({ maxLength: 100 })),
       edit: Type.Optional(editSchema),
     },
     { additionalProperties: false },
@@ -40,11 +42,12 @@ export class PreviewsApi {
     };
   }
 
-  async #sample({ req, search }: ApiCall): Promise<Answer> {
+  async #sample({ req, search }: ApiCall): Promise<ApiReply> {
     readApiQuery(search, []);
-    const { path, payload, contentType = "application/json", edit } = await readSample(req);
-    const call = { path, contentType, body: new TextEncoder().encode(payload) };
-    return answerJson(200, await byEdit(edit, (read) => this.#sources.operations().previews.sample(call, read)));
+    const { path, payload, contentType, delivery: like, edit } = await readSample(req);
+    const call = { path, contentType, like, body: new TextEncoder().encode(payload) };
+    const preview = await byEdit(edit, (read) => this.#sources.operations().previews.sample(call, read));
+    return preview && answerJson(200, preview);
   }
 
   async #delivery({ key, search }: ApiCall): Promise<ApiReply> {

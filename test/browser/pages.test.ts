@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hookToken } from "../unit/hosts/embedded/gateway/fixture.ts";
 import { HOSTILE, OpenedConsole } from "./opened-console.ts";
 
 let opened: OpenedConsole;
@@ -23,6 +24,26 @@ describe("the pages of the console", () => {
     await opened.show("deliveries");
     await page.getByRole("row", { name: /github github .* 200$/u }).waitFor();
     await page.getByRole("row", { name: /done build .* \d[\d.]* (?:ms|s) 202$/u }).waitFor();
+  });
+
+  it("count calls by the clock of the gateway, whatever that of the browser says", async () => {
+    const tab = await opened.page.context().newPage();
+    await tab.clock.setFixedTime(Date.now() + 10 * 86_400_000);
+    await tab.goto(`${opened.gateway.url}/console/#/`);
+    await tab.getByText(/[1-9]\d* accepted, 0 of them failed/u).waitFor();
+    await tab.close();
+  });
+
+  it("show a number of a payload as it was written", async () => {
+    const { page } = opened;
+    const body = '{"amount":1.0,"id":12345678901234567890}';
+    const headers = { authorization: `Bearer ${hookToken}`, "content-type": "application/json" };
+    const answer = await fetch(`${opened.gateway.url}/hooks/large`, { method: "POST", headers, body });
+    const { deliveryId } = (await answer.json()) as { deliveryId: string };
+    await opened.show(`deliveries/${deliveryId}`);
+    const payload = page.getByRole("region", { name: "Payload" });
+    await payload.getByText('"id": 12345678901234567890').waitFor();
+    await opened.expectUnbroken();
   });
 
   it("show what a sender wrote as text, on every page, and break no rule of their policy", async () => {

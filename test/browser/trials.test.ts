@@ -22,6 +22,24 @@ it("the playground shows the prompt of a payload, of a stored delivery too, and 
   await opened.expectUnbroken();
 });
 
+it("the playground judges a delivery by its headers, too", async () => {
+  await using opened = await OpenedConsole.open();
+  const { page } = opened;
+  await opened.callSigned({ zen: "Speak like a human.", hook_id: 1 });
+  await opened.show("deliveries");
+  await page
+    .getByRole("row", { name: /github/u })
+    .getByRole("link")
+    .click();
+  await page.getByRole("link", { name: "Open in the playground" }).click();
+  await page.getByRole("button", { name: "Take its payload" }).click();
+  await page.getByText("Its headers count as well").waitFor();
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.getByText("It is filtered. a ping").waitFor();
+  expect(await opened.accessibilityProblems()).toEqual([]);
+  await opened.expectUnbroken();
+});
+
 it("a template is edited in the playground, backtested with its forecast, and nothing has changed", async () => {
   await using opened = await OpenedConsole.open();
   const { page } = opened;

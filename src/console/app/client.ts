@@ -3,6 +3,9 @@ import { signal } from "@preact/signals";
 /** False until the gateway accepts the cookie of this browser. */
 export const isSignedIn = signal(true);
 
+/** Sign-ins of this page: an answer to a request from before the latest says nothing of it. */
+let signIns = 0;
+
 /** An answer that is an error; the message is the gateway's own sentence. */
 class RequestError extends Error {
   override readonly name = "RequestError";
@@ -25,11 +28,13 @@ export async function sendRequest<Body>(path: string, body: object = {}, method 
 }
 
 async function request(path: string, init: RequestInit): Promise<Response> {
+  const asked = signIns;
   const response = await fetch(`api/${path}`, init).catch(() => {
     throw new RequestError("The gateway does not answer. Is it running?");
   });
+  if (response.ok && path === "sign-in") signIns++;
   if (response.ok) return response;
-  if (response.status === 401 && path !== "sign-in") isSignedIn.value = false;
+  if (response.status === 401 && path !== "sign-in" && asked === signIns) isSignedIn.value = false;
   const said = (await response.json().catch(() => ({}))) as { readonly error?: string };
   throw new RequestError(said.error ?? `The gateway answered ${response.status}.`);
 }

@@ -4,6 +4,7 @@ import { errorText, read } from "./client.ts";
 import { onChange } from "./live.ts";
 
 export interface Loaded<Body> {
+  readonly path: string | undefined;
   readonly body: Signal<Body | undefined>;
   readonly problem: Signal<string | undefined>;
   readonly reload: () => Promise<void>;
@@ -16,21 +17,27 @@ interface Reading {
   readonly everyMs?: number;
 }
 
-/** Reads a path, and again when it changes. */
-export function useData<Body>(path: string, { live = true, everyMs }: Reading = {}): Loaded<Body> {
+/** Reads a path, and again when it changes; without one, nothing. */
+export function useData<Body>(path: string | undefined, { live = true, everyMs }: Reading = {}): Loaded<Body> {
   const body = useSignal<Body | undefined>(undefined);
   const problem = useSignal<string | undefined>(undefined);
   const wanted = useRef(path);
   wanted.current = path;
+  const asked = useRef(0);
+  const answered = useRef(0);
   const reload = useCallback(async () => {
+    if (path === undefined) return;
+    const turn = ++asked.current;
+    // An answer for the page before, or to an earlier question, comes too late.
+    const isLate = (): boolean => wanted.current !== path || turn < answered.current;
     try {
       const said = await read<Body>(path);
-      // An answer for the page before comes too late.
-      if (wanted.current !== path) return;
+      if (isLate()) return;
+      answered.current = turn;
       body.value = said;
       problem.value = undefined;
     } catch (error) {
-      if (wanted.current === path) problem.value = errorText(error);
+      if (!isLate()) problem.value = errorText(error);
     }
   }, [path]);
   useEffect(() => {
@@ -43,5 +50,26 @@ export function useData<Body>(path: string, { live = true, everyMs }: Reading = 
       clearInterval(timer);
     };
   }, [reload]);
-  return { body, problem, reload };
+  return { path, body, problem, reload };
+}
+
+interface Kept<Item> {
+  readonly item: Item;
+  /** True when it is no longer in the list. */
+  readonly isGone: boolean;
+}
+
+/** More that are gone are not kept: a page may be open for weeks. */
+const MAX_KEPT = 500;
+
+/** The items of a list that is read again and again, each in its first place: a button must not move away under a click. */
+export function useKept<Item extends { readonly id: string }>(latest: readonly Item[] = []): readonly Kept<Item>[] {
+  const { current: kept } = useRef(new Map<string, Item>());
+  for (const item of latest) kept.set(item.id, item);
+  const known = new Set(latest.map(({ id }) => id));
+  for (const id of kept.keys()) {
+    if (kept.size <= MAX_KEPT) break;
+    if (!known.has(id)) kept.delete(id);
+  }
+  return Array.from(kept.values(), (item) => ({ item, isGone: !known.has(item.id) }));
 }

@@ -21,9 +21,24 @@ function decode(text: string): string {
   }
 }
 
+const LINK = /^#sign-in=([\w-]{1,100})$/u;
+
+/** The nonce of a one-time link that is not used yet; it leaves the address bar and the history at once. */
+export const link = signal<string | undefined>(undefined);
+
+function takeLink(): void {
+  const [, nonce] = LINK.exec(location.hash) ?? [];
+  if (nonce === undefined) return;
+  history.replaceState(null, "", "#/");
+  link.value = nonce;
+}
+
+takeLink();
 export const current = signal(readLocation());
 
+// A link that is opened in a tab with the page changes the fragment alone.
 addEventListener("hashchange", () => {
+  takeLink();
   current.value = readLocation();
 });
 

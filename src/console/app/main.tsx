@@ -1,9 +1,9 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { render, type JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { isSignedIn, read, sendRequest } from "./client.ts";
-import { connection, disconnect } from "./live.ts";
-import { current, linkTo } from "./location.ts";
+import { connect, connection, disconnect } from "./live.ts";
+import { current, link, linkTo } from "./location.ts";
 import { ApprovalsView } from "./pages/approvals.tsx";
 import { DeliveriesView } from "./pages/deliveries.tsx";
 import { DeliveryView } from "./pages/delivery.tsx";
@@ -13,7 +13,7 @@ import { PlaygroundView } from "./pages/preview.tsx";
 import { OverviewView } from "./pages/overview.tsx";
 import { OutboxView, SessionView, SessionsView } from "./pages/sessions.tsx";
 import { WaitsView } from "./pages/waits.tsx";
-import { SignIn, takeLink } from "./sign-in.tsx";
+import { SignIn } from "./sign-in.tsx";
 
 const PAGES: readonly (readonly [page: string, title: string])[] = [
   ["", "Overview"],
@@ -36,8 +36,9 @@ async function readHost(): Promise<void> {
   hasSessions.value = status?.hasSessions ?? true;
 }
 
-const link = takeLink();
-isSignedIn.value = link === undefined;
+effect(() => {
+  if (link.value !== undefined) isSignedIn.value = false;
+});
 
 function Page(): JSX.Element {
   const { page, key, filters } = current.value;
@@ -63,11 +64,12 @@ function Console(): JSX.Element {
     document.querySelector("main")?.focus();
   }, [page, key]);
   useEffect(() => {
-    if (isSignedIn.value) void readHost();
+    if (!isSignedIn.value) return disconnect();
+    connect();
+    void readHost();
   }, [isSignedIn.value]);
-  if (!isSignedIn.value) return <SignIn link={link} />;
+  if (!isSignedIn.value) return <SignIn />;
   const signOut = async (): Promise<void> => {
-    disconnect();
     await sendRequest("sign-out").catch(() => undefined);
     isSignedIn.value = false;
   };
@@ -107,7 +109,7 @@ function skip(event: Event): void {
 
 async function start(): Promise<void> {
   // The answer says whether the cookie is still good.
-  if (link === undefined) await readHost();
+  if (link.value === undefined) await readHost();
   render(<Console />, document.querySelector("#app")!);
 }
 

@@ -43,7 +43,7 @@ export function durationText(from: string, to: string): string {
 }
 
 /** More of a text is a download: a page with megabytes of text is slow. */
-const MAX_SHOWN_CHARS = 50_000;
+export const MAX_SHOWN_CHARS = 50_000;
 
 export function Text({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
   const isCut = text.length > MAX_SHOWN_CHARS;
@@ -127,7 +127,10 @@ export function ActionButton({ label, run, isMain = false, isDisabled = false }:
         type="button"
         class={isMain ? "main" : ""}
         disabled={isDisabled || isBusy.value}
-        onClick={() => void act()}
+        // The second click of a double one would undo what the first has done, or answer the next question.
+        onClick={({ detail }) => {
+          if (detail < 2) void act();
+        }}
       >
         {label}
       </button>

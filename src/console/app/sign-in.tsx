@@ -1,24 +1,16 @@
-import { useSignal } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
-import { useEffect } from "preact/hooks";
 import { isSignedIn, errorText, sendRequest } from "./client.ts";
+import { link } from "./location.ts";
 import { Problem } from "./parts.tsx";
 
-const LINK = /^#sign-in=([\w-]{1,100})$/u;
-
-/** The nonce of a one-time link; it leaves the address bar and the history at once. */
-export function takeLink(): string | undefined {
-  const [, nonce] = LINK.exec(location.hash) ?? [];
-  if (nonce !== undefined) history.replaceState(null, "", "#/");
-  return nonce;
-}
-
 /** Asks for the gateway token once; with the nonce of a link it asks nothing. */
-export function SignIn({ link }: { readonly link: string | undefined }): JSX.Element {
+export function SignIn(): JSX.Element {
   const problem = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
   const signIn = async (body: object): Promise<void> => {
     isBusy.value = true;
+    problem.value = undefined;
     try {
       await sendRequest("sign-in", body);
       isSignedIn.value = true;
@@ -28,9 +20,13 @@ export function SignIn({ link }: { readonly link: string | undefined }): JSX.Ele
       isBusy.value = false;
     }
   };
-  useEffect(() => {
-    if (link !== undefined) void signIn({ link });
-  }, []);
+  useSignalEffect(() => {
+    const nonce = link.value;
+    if (nonce === undefined) return;
+    // Used once: the form that follows a sign-out has none.
+    link.value = undefined;
+    void signIn({ link: nonce });
+  });
   const submit = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const token = new FormData(event.currentTarget).get("token");

@@ -49,6 +49,9 @@ export interface BulkOutcome {
 
 const CANCELED = "canceled by the operator";
 
+/** Failures that one page of open ones looks through, while it finds none. */
+const MAX_LOOKED = 2_000;
+
 /** Cancellations and removals at once; they share commits. */
 const AT_ONCE = 32;
 
@@ -67,13 +70,28 @@ export class DeliveryOperations {
 
   /**
    * Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. With `open`,
-   * dead letters alone, without those that a replay or a person has resolved.
+   * dead letters alone, without those that a replay or a person has resolved: the page is empty only when
+   * there is none among the next 2,000 failures.
    */
   async list({ open = false, ...query }: ListedQuery): Promise<DeliveryPage> {
-    const { deliveries, nextCursor } = await this.#ingress.store.list(open ? { ...query, state: "failed" } : query);
+    if (!open) return this.#listOnce(query);
+    let page: DeliveryPage;
+    let { cursor } = query;
+    let looked = 0;
+    do {
+      page = await this.#listOnce({ ...query, ...(cursor === undefined ? {} : { cursor }), state: "failed" });
+      looked += page.deliveries.length;
+      page = { ...page, deliveries: page.deliveries.filter((each) => !isResolved(each)) };
+      cursor = page.nextCursor ?? undefined;
+    } while (page.deliveries.length === 0 && cursor !== undefined && looked < MAX_LOOKED);
+    return page;
+  }
+
+  async #listOnce(query: DeliveryQuery): Promise<DeliveryPage> {
+    const { deliveries, nextCursor } = await this.#ingress.store.list(query);
     const listed: DeliverySummary[] = [];
     for (const delivery of deliveries) listed.push(await this.#withReplay(delivery));
-    return { deliveries: open ? listed.filter((each) => !isResolved(each)) : listed, nextCursor };
+    return { deliveries: listed, nextCursor };
   }
 
   async get(deliveryId: string): Promise<DeliveryDetail | undefined> {

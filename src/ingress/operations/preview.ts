@@ -23,7 +23,10 @@ export interface SampleCall {
   /** Below the prefix: `wake`, `github/push`. */
   readonly path: string;
   readonly body: Uint8Array;
-  readonly contentType: string;
+  /** JSON, or that of `like`, when absent. */
+  readonly contentType?: string | undefined;
+  /** The id of a stored delivery whose headers and query it has: a sender may say there which event it is. */
+  readonly like?: string | undefined;
 }
 
 /** The result of the active configuration for a call. */
@@ -96,6 +99,8 @@ interface PreviewSources {
   readonly withEdit: ConfigReload["withEdit"];
 }
 
+const JSON_CALL = { headers: { "content-type": "application/json" }, query: {} };
+
 /** Judges calls by the active configuration, or by an edited one: nothing is stored, sent or counted. */
 export class PreviewOperations {
   readonly #ingress: IngressContext;
@@ -108,9 +113,12 @@ export class PreviewOperations {
     this.#withEdit = withEdit;
   }
 
-  /** Transforms are called: what they do outside their process is done. */
-  sample({ path, body, contentType }: SampleCall, edit?: ConfigEdit): Promise<Preview> {
-    const call = { route: path, headers: { "content-type": contentType }, query: {} };
+  /** Transforms are called: what they do outside their process is done. `undefined`: there is no delivery `like`. */
+  async sample({ path, body, contentType, like }: SampleCall, edit?: ConfigEdit): Promise<Preview | undefined> {
+    const stored = like === undefined ? JSON_CALL : await this.#ingress.store.replayable(like);
+    if (stored === undefined) return undefined;
+    const headers = contentType === undefined ? stored.headers : { ...stored.headers, "content-type": contentType };
+    const call = { route: path, headers, query: stored.query };
     return this.#by(edit, (active) => this.#judge(active, call, body));
   }
 

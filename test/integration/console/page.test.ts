@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { buildConsolePage } from "../../../scripts/console-page.ts";
 
-const MAX_GZIP_BYTES = 25_000;
+const MAX_GZIP_BYTES = 27_000;
 
 describe("the console's page", () => {
-  it("weighs at most 25 kB, loads nothing from elsewhere and has nothing inline", async () => {
+  it("weighs at most 27 kB, loads nothing from elsewhere and has nothing inline", async () => {
     const folder = mkdtempSync(join(tmpdir(), "reveille-page-"));
     try {
       await buildConsolePage(folder);

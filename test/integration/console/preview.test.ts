@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
 import type { BacktestPage, Preview, PreviewedRun } from "../../../src/index.ts";
@@ -61,6 +62,22 @@ it("shows what the configuration makes of a payload, and stores nothing", async 
     expect(await post("deliveries/preview", { path, payload })).toMatchObject({ outcome: "refused", runs: [] });
   }
   expect(await deliveries()).toEqual([]);
+});
+
+it("judges a payload with the headers of a stored delivery, which may say what event it is", async () => {
+  const secret = "secret-of-the-github-hook-here";
+  fixture.write(configOf([{ id: "github", match: { path: "github" }, preset: "github", secret }]));
+  await gateway.reload();
+  const payload = '{"zen":"Speak like a human.","hook_id":1}';
+  const signature = createHmac("sha256", secret).update(payload).digest("hex");
+  const headers = { "x-hub-signature-256": `sha256=${signature}`, "x-github-event": "ping" };
+  const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body: payload };
+  expect((await fetch(`${gateway.url}/hooks/github`, init)).status).toBe(200);
+  const [stored] = await deliveries();
+  const sample = { path: "github", payload };
+  expect((await post<Preview>("deliveries/preview", sample)).outcome).toBe("runs");
+  const like = await post<Preview>("deliveries/preview", { ...sample, delivery: stored!.id });
+  expect([like.outcome, like.reason]).toEqual(["filtered", "a ping, by which GitHub tries the webhook"]);
 });
 
 it("compares stored deliveries with the configuration of today, and says which it could not judge", async () => {

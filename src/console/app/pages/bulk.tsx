@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { errorText, sendRequest } from "../client.ts";
+import { errorText, read, sendRequest } from "../client.ts";
 import { Problem } from "../parts.tsx";
 
 interface BulkAnswer {
@@ -8,6 +8,11 @@ interface BulkAnswer {
   readonly more: boolean;
   readonly stopped: { readonly error: string } | null;
   readonly deliveries: readonly { readonly id: string; readonly outcome: string; readonly reason?: string }[];
+}
+
+interface ListPage {
+  readonly deliveries: readonly { readonly id: string }[];
+  readonly nextCursor: string | null;
 }
 
 type Operation = "replay" | "release" | "cancel" | "purge" | "resolve";
@@ -21,6 +26,8 @@ const VERBS: Readonly<Record<Operation, string>> = {
 };
 /** Treated by one request: the progress bar moves, and the end can be stopped. */
 const AT_ONCE = 25;
+/** Deliveries that one request names at most. */
+const MAX_NAMED = 1_000;
 
 interface Plan {
   readonly operation: Operation;
@@ -47,22 +54,34 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
 
   const count = async (operation: Operation): Promise<void> => {
     await guarded(async () => {
-      const answer = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ...target, dryRun: true });
+      // A replay passes over failures that are no longer open; others would take them as well.
+      const isOfOpen = ids.length === 0 && filter.open === "true" && operation !== "replay";
+      const open = isOfOpen ? await openFailures(filter) : undefined;
+      const wanted = open === undefined ? target : { ids: open.ids };
+      const answer = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ...wanted, dryRun: true });
       const planned = answer.deliveries.filter(({ outcome }) => outcome === "planned").map(({ id }) => id);
-      plan.value = { operation, ids: planned, skipped: answer.deliveries.length - planned.length, more: answer.more };
+      const skipped = answer.deliveries.length - planned.length;
+      plan.value = { operation, ids: planned, skipped, more: open?.more ?? answer.more };
       said.value = "";
     });
   };
-  const carryOut = async ({ operation, ids }: Plan): Promise<void> => {
+  const carryOut = async (confirmed: Plan): Promise<void> => {
+    const { operation, ids } = confirmed;
     await guarded(async () => {
       let changed = 0;
-      for (let at = 0; at < ids.length; at += AT_ONCE) {
-        progress.value = { done: at, of: ids.length };
-        const part = ids.slice(at, at + AT_ONCE);
-        const answer = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ids: part });
-        changed += answer.deliveries.filter(({ outcome }) => !["left", "refused", "unknown"].includes(outcome)).length;
-        if (answer.stopped !== null)
-          throw new Error(`${changed} of ${ids.length} were treated: ${answer.stopped.error}`);
+      try {
+        for (let at = 0; at < ids.length; at += AT_ONCE) {
+          progress.value = { done: at, of: ids.length };
+          const part = ids.slice(at, at + AT_ONCE);
+          const { deliveries, stopped } = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ids: part });
+          changed += deliveries.filter(({ outcome }) => !["left", "refused", "unknown"].includes(outcome)).length;
+          // What is done is not done again, should the rest fail and be confirmed once more.
+          const treated = new Set(deliveries.map(({ id }) => id));
+          plan.value = { ...confirmed, ids: ids.slice(at).filter((id) => !treated.has(id)) };
+          if (stopped !== null) throw new Error(stopped.error);
+        }
+      } catch (error) {
+        throw new Error(`${changed} of ${ids.length} were treated: ${errorText(error)}`, { cause: error });
       }
       said.value = `${VERBS[operation]}: ${changed} of ${ids.length} done.`;
       plan.value = undefined;
@@ -142,6 +161,20 @@ function Confirm({ plan, progress, onConfirm, onCancel }: ConfirmProps): JSX.Ele
       </button>
     </div>
   );
+}
+
+/** The newest of those that the list shows: in a filter of the API, a failure that is no longer open is one as well. */
+async function openFailures(filter: Readonly<Record<string, string>>): Promise<{ ids: string[]; more: boolean }> {
+  const ids: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null && ids.length < MAX_NAMED) {
+    const query = Object.entries({ ...filter, cursor, limit: "200" }).filter(([, value]) => value !== "");
+    const page: ListPage = await read(`deliveries?${new URLSearchParams(query).toString()}`);
+    ids.push(...page.deliveries.map(({ id }) => id));
+    cursor = page.nextCursor;
+  }
+  if (ids.length === 0) throw new Error("No failure is open.");
+  return { ids: ids.slice(0, MAX_NAMED), more: cursor !== null || ids.length > MAX_NAMED };
 }
 
 function targetOf(ids: readonly string[], filter: Readonly<Record<string, string>>): object | undefined {

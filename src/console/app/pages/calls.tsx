@@ -7,6 +7,8 @@ import { Problem, Table } from "../parts.tsx";
 
 /** The answer of `deliveries/stats` with a span; see `src/api/stats.ts`. */
 interface Stats {
+  /** ISO 8601 UTC, by the gateway's clock: that of the browser may be another. */
+  readonly until: string;
   readonly spanSeconds: number;
   readonly rows: readonly StatsRow[];
   readonly refused: readonly { readonly at: number; readonly count: number }[];
@@ -53,9 +55,9 @@ export function Calls(): JSX.Element {
   );
 }
 
-function spansOf({ spanSeconds, rows, refused }: Stats, count: number): readonly Span[] {
+function spansOf({ until, spanSeconds, rows, refused }: Stats, count: number): readonly Span[] {
   const spanMs = spanSeconds * 1_000;
-  const now = Math.floor(Date.now() / spanMs);
+  const now = Math.floor(Date.parse(until) / spanMs);
   return Array.from({ length: count }, (_, index): Span => {
     const at = (now - count + 1 + index) * spanMs;
     const own = rows.filter((row) => row.at === at);

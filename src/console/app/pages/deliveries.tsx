@@ -91,30 +91,29 @@ function List({ query, written }: ListProps): JSX.Element {
   const shown = useSignal<Page | undefined>(undefined);
   const chosen = useSignal<ReadonlySet<string>>(new Set());
   shown.value ??= body.value;
+  const below = useData<Page>(pageFrom(query, shown.value, body.value));
   const latest = body.value ?? shown.value;
   if (shown.value === undefined || latest === undefined) {
     return problem.value === undefined ? <p role="status">Reading …</p> : <Problem text={problem.value} />;
   }
-  const byId = new Map(latest.deliveries.map((delivery) => [delivery.id, delivery]));
+  const byId = new Map([...(below.body.value?.deliveries ?? []), ...latest.deliveries].map((each) => [each.id, each]));
   const rows = shown.value.deliveries.map((delivery) => byId.get(delivery.id) ?? delivery);
   const known = new Set(rows.map(({ id }) => id));
+  const isRead = below.path === undefined || below.body.value !== undefined;
   const fresh = latest.deliveries.filter(({ id }) => !known.has(id)).length;
   const show = (): void => {
     shown.value = latest;
+  };
+  const showAgain = async (): Promise<void> => {
+    chosen.value = new Set();
+    await reload();
+    shown.value = undefined;
   };
   const { nextCursor } = shown.value;
   return (
     <>
       <Problem text={problem.value} />
-      <BulkBar
-        ids={[...chosen.value]}
-        filter={written}
-        onDone={() => {
-          chosen.value = new Set();
-          shown.value = undefined;
-          void reload();
-        }}
-      />
+      <BulkBar ids={[...chosen.value]} filter={written} onDone={() => void showAgain()} />
       <div role="status">
         {fresh > 0 && (
           <button type="button" onClick={show}>
@@ -122,8 +121,13 @@ function List({ query, written }: ListProps): JSX.Element {
           </button>
         )}
       </div>
-      <Rows rows={rows} chosen={chosen.value} choose={(ids) => (chosen.value = ids)} />
-      {rows.length === 0 && <p>No delivery fits.</p>}
+      <Rows
+        rows={rows}
+        gone={isRead ? rows.filter(({ id }) => !byId.has(id)) : []}
+        chosen={chosen.value}
+        choose={(ids) => (chosen.value = ids)}
+      />
+      {rows.length === 0 && <p>{nextCursor === null ? "No delivery fits." : "None of the latest fits."}</p>}
       <p class="bar">
         {query.includes("cursor=") && <a href={linkTo("deliveries", "", written)}>Newest</a>}
         {nextCursor !== null && (
@@ -134,13 +138,27 @@ function List({ query, written }: ListProps): JSX.Element {
   );
 }
 
+/** Where rows are read again that the latest page does not have; `undefined`: it has all. */
+function pageFrom(query: string, shown: Page | undefined, latest: Page | undefined): string | undefined {
+  const [first] = shown?.deliveries ?? [];
+  const ids = new Set(latest?.deliveries.map(({ id }) => id));
+  if (first === undefined || latest === undefined || shown?.deliveries.every(({ id }) => ids.has(id))) return undefined;
+  const until = new Date(Date.parse(first.receivedAt) + 1).toISOString();
+  // More than the rows, since others may have arrived in the same millisecond.
+  const written = Object.fromEntries(new URLSearchParams(query));
+  delete written["cursor"];
+  return `deliveries?${new URLSearchParams({ ...written, until, limit: "200" }).toString()}`;
+}
+
 interface RowsProps {
   readonly rows: readonly DeliverySummary[];
+  /** Those that the filter no longer takes, or that were purged. */
+  readonly gone: readonly DeliverySummary[];
   readonly chosen: ReadonlySet<string>;
   readonly choose: (ids: ReadonlySet<string>) => void;
 }
 
-function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
+function Rows({ rows, gone, chosen, choose }: RowsProps): JSX.Element {
   const hooks = useData<HookStates>("hooks", { live: false });
   // Where a mapping has no preset, its route says who the sender is.
   const senders = new Map(hooks.body.value?.mappings.map(({ scope, preset }) => [scope, preset]));
@@ -177,7 +195,7 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
             </a>
           </td>
           <td class="tight">
-            <StateMark state={delivery.state} />
+            {gone.includes(delivery) ? "no longer here" : <StateMark state={delivery.state} />}
             {delivery.replayedAs !== undefined && <span class="faint"> replay {delivery.replayedAs.state}</span>}
           </td>
           <td>{delivery.route}</td>

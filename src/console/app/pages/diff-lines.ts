@@ -3,13 +3,34 @@ export interface DiffLine {
   readonly side: "both" | "before" | "after";
 }
 
-/** Lines of a prompt that are compared; the cost grows with the square. */
+/** Lines that are compared with each other; the cost grows with the square. */
 const MAX_LINES = 1_000;
 
-/** The lines of two texts by their longest common subsequence; lines over a bound count as changed. */
-export function diffLines(before: string, after: string): DiffLine[] {
-  const old = before.split("\n", MAX_LINES);
-  const fresh = after.split("\n", MAX_LINES);
+/**
+ * The lines of two texts by their longest common subsequence, between those that begin and end both; of these, lines
+ * over a bound count as changed.
+ */
+export function diffLines(before: string, after: string): readonly DiffLine[] {
+  const old = before.split("\n");
+  const fresh = after.split("\n");
+  const most = Math.min(old.length, fresh.length);
+  let start = 0;
+  while (start < most && old[start] === fresh[start]) start++;
+  let end = 0;
+  while (end < most - start && old.at(-1 - end) === fresh.at(-1 - end)) end++;
+  const of = (side: DiffLine["side"], lines: readonly string[]): DiffLine[] => lines.map((text) => ({ text, side }));
+  const oldPart = old.slice(start, old.length - end);
+  const freshPart = fresh.slice(start, fresh.length - end);
+  return [
+    ...of("both", old.slice(0, start)),
+    ...compared(oldPart.slice(0, MAX_LINES), freshPart.slice(0, MAX_LINES)),
+    ...of("before", oldPart.slice(MAX_LINES)),
+    ...of("after", freshPart.slice(MAX_LINES)),
+    ...of("both", old.slice(old.length - end)),
+  ];
+}
+
+function compared(old: readonly string[], fresh: readonly string[]): DiffLine[] {
   const width = fresh.length + 1;
   const longest = new Uint16Array((old.length + 1) * width);
   for (let a = old.length - 1; a >= 0; a--) {

@@ -146,6 +146,7 @@ function Needs({ status, hooks, outages, failures }: NeedsProps): JSX.Element {
     return <p role="status">Reading …</p>;
   const scopes = [hooks.all, ...hooks.mappings];
   const open = failures.deliveries.length;
+  const hasMore = failures.nextCursor !== null;
   const needs = [
     ...status.problems.map(({ message }) => <>{message}</>),
     ...(status.exposed?.problem == null
@@ -185,7 +186,8 @@ function Needs({ status, hooks, outages, failures }: NeedsProps): JSX.Element {
       ? []
       : [
           <a href={linkTo("deliveries", "", { open: "true" })}>
-            {open === 200 ? "200 or more" : open} open {open === 1 ? "failure" : "failures"}
+            {open}
+            {hasMore && " or more"} open {open === 1 && !hasMore ? "failure" : "failures"}
           </a>,
         ]),
   ];

@@ -2,7 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { errorText, fetchText } from "../client.ts";
-import { Problem, Text } from "../parts.tsx";
+import { MAX_SHOWN_CHARS, Problem, Text } from "../parts.tsx";
+import { formatJson } from "./format-json.ts";
 
 /** A larger payload is only downloaded. */
 const MAX_READ_BYTES = 1_048_576;
@@ -35,15 +36,9 @@ export function PayloadView({ path, bytes }: { readonly path: string; readonly b
       </div>
       <Problem text={problem.value} />
       {!isReadable && <p>It is too large to be shown here.</p>}
-      {text.value !== undefined && <Text label="Payload" text={isRaw.value ? text.value : formatted(text.value)} />}
+      {text.value !== undefined && (
+        <Text label="Payload" text={isRaw.value ? text.value : formatJson(text.value, MAX_SHOWN_CHARS)} />
+      )}
     </>
   );
-}
-
-function formatted(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return text;
-  }
 }

@@ -13,8 +13,12 @@ export function PlaygroundView({ filters }: { readonly filters: URLSearchParams 
   const path = useSignal(filters.get("path") ?? "");
   const payload = useSignal("{\n  \n}");
   const id = useSignal(filters.get("delivery") ?? "");
+  const taken = useSignal("");
+  const written = id.value.trim();
+  // Its headers may say which event it is.
+  const delivery = written !== "" && taken.value === written ? written : undefined;
   const ask = (edit?: string): Promise<Preview> =>
-    sendRequest<Preview>("deliveries/preview", { path: path.value, payload: payload.value, edit });
+    sendRequest<Preview>("deliveries/preview", { path: path.value, payload: payload.value, delivery, edit });
   const judge = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     problem.value = undefined;
@@ -25,10 +29,11 @@ export function PlaygroundView({ filters }: { readonly filters: URLSearchParams 
     }
   };
   const take = async (): Promise<undefined> => {
-    const delivery = `deliveries/${encodeURIComponent(id.value.trim())}`;
-    const [text, { route }] = await Promise.all([fetchText(`${delivery}/body`), read<{ route: string }>(delivery)]);
+    const from = `deliveries/${encodeURIComponent(written)}`;
+    const [text, { route }] = await Promise.all([fetchText(`${from}/body`), read<{ route: string }>(from)]);
     payload.value = text;
     path.value = route;
+    taken.value = written;
   };
   return (
     <>
@@ -39,7 +44,8 @@ export function PlaygroundView({ filters }: { readonly filters: URLSearchParams 
           Delivery
           <input value={id.value} onInput={(event) => (id.value = event.currentTarget.value)} />
         </label>
-        <ActionButton label="Take its payload" run={take} isDisabled={id.value === ""} />
+        <ActionButton label="Take its payload" run={take} isDisabled={written === ""} />
+        {delivery !== undefined && <span class="faint">Its headers count as well, until this field is empty.</span>}
       </div>
       <form onSubmit={(event) => void judge(event)}>
         <label>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { WaitView } from "../../../ingress/operations/waits.ts";
 import { sendRequest } from "../client.ts";
-import { useData } from "../data.ts";
+import { useData, useKept } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Table, Time } from "../parts.tsx";
 
@@ -12,6 +12,7 @@ const READ = { live: true, everyMs: 3_000 };
 export function WaitsView(): JSX.Element {
   const { body, problem, reload } = useData<{ readonly waits: readonly WaitView[] }>("waits", READ);
   const waits = body.value?.waits;
+  const rows = useKept(waits);
   const cancel = async (id: string): Promise<string> => {
     await sendRequest(`waits/${encodeURIComponent(id)}`, {}, "DELETE");
     await reload();
@@ -24,7 +25,7 @@ export function WaitsView(): JSX.Element {
       <p>A wait resumes its session when what it waits for has come, or at its deadline. A canceled one never does.</p>
       {waits?.length === 0 && <p>No session waits.</p>}
       <Table label="Waits" titles={["Deadline", "Session", "Note", "State", "Wait"]}>
-        {waits?.map(({ id, until, sessionKey, note, explanation }) => (
+        {rows.map(({ item: { id, until, sessionKey, note, explanation }, isGone }) => (
           <tr key={id}>
             <td class="tight">
               <Time at={until} />
@@ -41,7 +42,8 @@ export function WaitsView(): JSX.Element {
               </ul>
             </td>
             <td class="tight">
-              <code>{id}</code> <ActionButton label="Cancel" run={() => cancel(id)} />
+              <code>{id}</code> <ActionButton label="Cancel" run={() => cancel(id)} isDisabled={isGone} />
+              {isGone && <div class="faint">waits no longer</div>}
             </td>
           </tr>
         ))}

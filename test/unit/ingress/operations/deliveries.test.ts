@@ -149,3 +149,21 @@ describe("an operation in bulk", () => {
     await expect(operations.cancel(id)).rejects.toThrow("a defect");
   });
 });
+
+describe("listing open failures", () => {
+  it("looks past many that are resolved, so that an empty page means that there is none", async () => {
+    const { store, operations, accept } = await operatedStore();
+    const { id: oldest, runIds } = await accept();
+    await store.settle(runIds[0]!, { state: "failed", reason: "no one answers" });
+    for (let count = 0; count < 12; count++) {
+      const failed = await accept();
+      await store.settle(failed.runIds[0]!, { state: "failed", reason: "no one answers" });
+      await operations.resolve(failed.id);
+    }
+    const page = await operations.list({ open: true, limit: 5 });
+    expect(page.deliveries.map(({ id }) => id)).toEqual([oldest]);
+    expect(page.nextCursor).toBeNull();
+    await operations.resolve(oldest);
+    expect(await operations.list({ open: true, limit: 5 })).toEqual({ deliveries: [], nextCursor: null });
+  });
+});
