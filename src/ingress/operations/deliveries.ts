@@ -70,20 +70,23 @@ export class DeliveryOperations {
 
   /**
    * Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. With `open`,
-   * dead letters alone, without those that a replay or a person has resolved: the page is empty only when
-   * there is none among the next 2,000 failures.
+   * dead letters alone, without those that a replay or a person has resolved: up to 2,000 failures are looked
+   * through for one.
    */
   async list({ open = false, ...query }: ListedQuery): Promise<DeliveryPage> {
     if (!open) return this.#listOnce(query);
     let page: DeliveryPage;
     let { cursor } = query;
+    let found: number;
     let looked = 0;
     do {
       page = await this.#listOnce({ ...query, ...(cursor === undefined ? {} : { cursor }), state: "failed" });
-      looked += page.deliveries.length;
+      found = page.deliveries.length;
+      looked += found;
       page = { ...page, deliveries: page.deliveries.filter((each) => !isResolved(each)) };
       cursor = page.nextCursor ?? undefined;
-    } while (page.deliveries.length === 0 && cursor !== undefined && looked < MAX_LOOKED);
+      // A store ends a page early, even without a row, when its time is over.
+    } while (page.deliveries.length === 0 && found > 0 && cursor !== undefined && looked < MAX_LOOKED);
     return page;
   }
 
