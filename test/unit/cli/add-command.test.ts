@@ -103,7 +103,29 @@ describe("reveille add", () => {
     await printed("config", "set", "hooks.presets", '["github"]');
     await printed("remove", "github");
     expect(existsSync(beside("own"))).toBe(true);
-    expect(await refused("remove", "github")).toContain("hooks.github is not in");
+    expect(await refused("remove", "github")).toContain('There is no sender "github" in');
+  });
+
+  it("takes the name of a key of the block for no sender", async () => {
+    await printed("config", "set", "hooks.mappings[0]", '{ match: { path: "own" }, messageTemplate: "{{text}}" }');
+    for (const key of ["mappings", "presets", "senders", "enabled", "defaultSessionKey"]) {
+      expect(await refused("remove", key)).toContain(`There is no sender "${key}" in`);
+    }
+  });
+
+  it("removes a sender that is in the list of presets alone", async () => {
+    await printed("config", "set", "hooks.presets", '["gmail"]');
+    expect(await printed("remove", "gmail")).toContain("gmail is no longer in");
+    expect(text()).not.toMatch(/^\s*presets:/mu);
+  });
+
+  it("leaves the file of a secret that another sender has as well", async () => {
+    await printed("add", "github");
+    const other = '{ other: { preset: "github", secret: { file: "./github-secret" } } }';
+    await printed("config", "set", "hooks.senders", other);
+    await printed("remove", "github");
+    expect(existsSync(beside("github-secret"))).toBe(true);
+    expect(await printed("check", "--strict")).toContain("is valid.");
   });
 });
 
