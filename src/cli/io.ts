@@ -44,7 +44,9 @@ const READER_ENDED: ReadonlySet<unknown> = new Set(["EPIPE", "ECONNRESET"]);
 export function processIo(gateway: CliGateway): CliIo {
   // A reader such as `head` may end first. What a command does is done all the same, and a gateway goes on.
   process.stderr.on("error", () => {});
-  process.stdout.on("error", (error) => (outputError ??= error));
+  process.stdout.on("error", (error: Error) => {
+    outputError ??= error;
+  });
   return {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
