@@ -13,8 +13,7 @@ export interface Respelled {
 }
 
 // JSON has no control character in a string.
-const READ_STRING =
-  /^(?:"(?:[^"\\\u0000-\u001F\u2028\u2029]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*"|'[^"\\\u0000-\u001F\u2028\u2029]*')$/iu;
+const READ_STRING = /^(?:"(?:[^"\\\p{Cc}\u2028\u2029]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*"|'[^"\\\p{Cc}\u2028\u2029]*')$/iu;
 const LITERALS: ReadonlySet<string> = new Set(["null", "true", "false", "NaN", "Infinity"]);
 
 /** Respells a text that is JSON5. */
