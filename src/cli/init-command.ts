@@ -1,10 +1,11 @@
 /** `reveille init`. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /** Fresh random tokens. */
 export interface FirstTokens {
@@ -16,13 +17,14 @@ const tokenBytes = 24;
 
 /**
  * Writes a configuration with fresh tokens, with mode 0600 in a folder with mode 0700. An existing
- * file is replaced only with `force`; otherwise throws a {@link ConfigExistsError}.
+ * file is replaced only with `force`, and keeps its owner; otherwise throws a {@link ConfigExistsError}.
  */
 export function writeFirstConfig(file: string, { force = false }: { force?: boolean } = {}): FirstTokens {
   const tokens = { gatewayToken: newToken(), hookToken: newToken() };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  if (force) replaceFile(file, configText(tokens));
-  else createFile(file, configText(tokens));
+  const text = configText(tokens);
+  if (force && existsSync(file)) replaceFile(file, { before: readFileSync(file, "utf8"), after: text, mode: 0o600 });
+  else createFile(file, text);
   return tokens;
 }
 
@@ -44,14 +46,6 @@ function createFile(file: string, text: string): void {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
     throw new ConfigExistsError(`${file} exists already; use --force to replace it.`, { cause: error });
   }
-}
-
-/** By a rename, so that a gateway that watches the file never sees half of it. */
-function replaceFile(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.tmp`;
-  rmSync(temporary, { force: true });
-  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
-  renameSync(temporary, file);
 }
 
 function configText({ gatewayToken, hookToken }: FirstTokens): string {

@@ -12,11 +12,12 @@ import { CliError } from "../errors.ts";
 import type { FileLocations, LocationOptions } from "../file-locations.ts";
 import type { CliIo } from "../io.ts";
 import { ProgressBar } from "../progress-bar.ts";
+import { giveFromRoot, makeFolder, type Owner } from "../replace-file.ts";
 import { printable } from "../terminal-text.ts";
 import { readArchive, type ReadEntry } from "./archive.ts";
 import { verifyDatabase } from "./database.ts";
 import { MANIFEST, type Manifest, readManifest, type BackupTarget, targetOf } from "./manifest.ts";
-import { filledPlaces, putInPlace, type Staged } from "./place.ts";
+import { filledPlaces, LOCK_FILE, ownersOf, putInPlace, type Staged } from "./place.ts";
 
 export interface RestoreOptions extends LocationOptions {
   readonly verify?: boolean;
@@ -35,18 +36,22 @@ export function restore(file: string, options: RestoreOptions, io: CliIo): Promi
     const locations = io.gateway.locate(options);
     if (!existsSync(file)) throw new CliError(`There is no file ${file}.`);
     const isTrial = options.verify === true;
-    const lock = isTrial ? undefined : lockState(locations);
+    const owners = ownersOf(locations);
+    const lock = isTrial ? undefined : lockState(locations, owners.state);
     const bar = new ProgressBar(io, options.json === true);
     const made: string[] = [];
-    const stage = (root: string): string => {
-      if (!isTrial) mkdirSync(root, { recursive: true, mode: 0o700 });
+    const stage = (root: string, owner: Owner): string => {
+      if (!isTrial) makeFolder(root, owner);
       made.push(mkdtempSync(join(isTrial ? tmpdir() : root, ".reveille-restore-")));
       return made.at(-1)!;
     };
     try {
       if (!isTrial && options.force !== true) refuseFilled(locations);
-      const folders = { state: stage(locations.stateDir), config: stage(dirname(locations.configFile)) };
-      const staged = await readAll(file, { folders, locations, signal, bar });
+      const folders = {
+        state: stage(locations.stateDir, owners.state),
+        config: stage(dirname(locations.configFile), owners.config),
+      };
+      const staged = await readAll(file, { folders, owners, locations, signal, bar });
       verifyDatabase(join(folders.state, DATABASE_FILE));
       signal.throwIfAborted();
       const aside = isTrial ? [] : putInPlace(staged, locations);
@@ -61,9 +66,12 @@ export function restore(file: string, options: RestoreOptions, io: CliIo): Promi
 }
 
 /** Held until the end, so that no gateway starts meanwhile. */
-function lockState({ stateDir }: FileLocations): ReturnType<typeof holdState> {
+function lockState({ stateDir }: FileLocations, owner: Owner): ReturnType<typeof holdState> {
   try {
-    return holdState(stateDir);
+    const lock = holdState(stateDir);
+    // The file stays when the lock is released, and the gateway has to open it.
+    if (lock !== undefined) giveFromRoot([join(stateDir, LOCK_FILE)], owner);
+    return lock;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new CliError(`A gateway runs on ${stateDir}; stop it first.`, { cause: error });
@@ -78,12 +86,13 @@ function refuseFilled(locations: FileLocations): void {
 
 interface Reading {
   readonly folders: Staged["folders"];
+  readonly owners: Staged["owners"];
   readonly locations: FileLocations;
   readonly signal: AbortSignal;
   readonly bar: ProgressBar;
 }
 
-async function readAll(file: string, { folders, locations, signal, bar }: Reading): Promise<Staged> {
+async function readAll(file: string, { folders, owners, locations, signal, bar }: Reading): Promise<Staged> {
   const targets: BackupTarget[] = [];
   let manifest: Manifest | undefined;
   let done = 0;
@@ -114,7 +123,7 @@ async function readAll(file: string, { folders, locations, signal, bar }: Readin
   if (!targets.some(({ root, path }) => root === "state" && path === DATABASE_FILE)) {
     throw new CliError("The backup holds no database.");
   }
-  return { manifest, folders, targets };
+  return { manifest, folders, owners, targets };
 }
 
 async function readFirst(entry: ReadEntry): Promise<Manifest> {
