@@ -83,6 +83,19 @@ describe("reveille add", () => {
     delete process.env["GITLAB_SECRET_OF_TEST"];
   });
 
+  it("writes a setting as what its key takes: a text, a number or a list", async () => {
+    const settings = ["timeoutSeconds=120", 'events=["issues.opened"]', "name=7", "path=code", "deliver=false"];
+    await printed("add", "github", ...settings.flatMap((each) => ["--set", each]));
+    expect(JSON.parse(await printed("config", "get", "hooks.github"))).toEqual({
+      secret: { file: "github-secret" },
+      timeoutSeconds: 120,
+      events: ["issues.opened"],
+      name: "7",
+      path: "code",
+      deliver: false,
+    });
+  });
+
   it("changes nothing where the file would not be valid, and leaves no secret behind", async () => {
     const message = await refused("add", "github", "--set", "nosuch=1");
     expect(message).toContain("hooks.github.nosuch");
@@ -143,6 +156,13 @@ describe("reveille config", () => {
     expect(await refused("config", "get", "hooks.mappings[0].name")).toContain("has no hooks.mappings[0].name");
     expect(await printed("config", "get", "gateway.port")).toBe("19000\n");
     for (const comment of comments) expect(text()).toContain(comment);
+  });
+
+  it("writes a number as a text where a text belongs", async () => {
+    await printed("config", "set", "channels.telegram", '{ preset: "telegram", secret: { env: "BOT" }, to: "1" }');
+    await printed("config", "set", "channels.telegram.to", "-1001234567890123456789");
+    expect(await printed("config", "get", "channels.telegram.to")).toBe("-1001234567890123456789\n");
+    expect(await refused("config", "set", "gateway.port", "70000")).toContain("gateway.port: 70000 is more than");
   });
 
   it("refuses a value with which the file is not valid, by what check says of it", async () => {
