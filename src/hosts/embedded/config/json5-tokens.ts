@@ -2,7 +2,7 @@
 import JSON5 from "json5";
 
 /** Comments, strings, words and numbers; every other character alone. */
-const TOKEN = /\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[\p{ID_Continue}$\u200C\u200D\\]+|[^]/gu;
+const TOKEN = /\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[\u{200C}\u{200D}$\\\p{ID_Continue}]+|[^]/gu;
 const KEY_END = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*:/uy;
 const WORD = /^[\p{ID_Start}$_\\]/u;
 
