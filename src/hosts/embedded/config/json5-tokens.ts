@@ -2,7 +2,8 @@
 import JSON5 from "json5";
 
 /** Comments, strings, words and numbers; every other character alone. */
-const TOKEN = /\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[\u{200C}\u{200D}$\\\p{ID_Continue}]+|[^]/gu;
+const TOKEN =
+  /\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[\p{Join_Control}$\\\p{ID_Continue}]+|[^]/gu;
 const KEY_END = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*:/uy;
 const WORD = /^[\p{ID_Start}$_\\]/u;
 
