@@ -2,8 +2,11 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Check } from "typebox/schema";
+import { presetBlockSchema } from "../config/preset.ts";
 import type { HookStates } from "../index.ts";
 import type { Preset } from "../presets/preset.ts";
+import { valueOf } from "./config-command.ts";
 import { ConfigFile } from "./config-file.ts";
 import { isRegistrationWished, readConnection, registrationOptions } from "./connect/connection.ts";
 import type { Connection, ConnectionOptions, WebhookConnection } from "./connect/connection.ts";
@@ -64,7 +67,7 @@ export async function addSender(name: string, options: AddOptions, io: CliIo): P
     const second = "For a second one, write hooks.senders.";
     throw new CliError(`${name} is there already: ${io.gateway.program} presets show ${name}. ${again} ${second}`);
   }
-  const settings = readSettings(options.set);
+  const settings = readSettings(preset, options.set);
   const missing = (preset.settings?.required ?? []).filter((key) => !(key in settings));
   if (!isThere && missing.length > 0) {
     throw new CliError(`${preset.title} needs ${missing.map((key) => `--set ${key}=...`).join(" ")}`);
@@ -81,7 +84,8 @@ export async function addSender(name: string, options: AddOptions, io: CliIo): P
     throw new CliError(`${preset.title} cannot be given a URL: ${advice}`);
   }
   const where = { loaded: known.loaded, defaultPath: io.gateway.defaultPath };
-  const url = urlOf(there?.match.path ?? settings["path"] ?? name, where);
+  const { path = name } = settings;
+  const url = urlOf(there?.match.path ?? String(path), where);
   const place = { file, configFile, stateDir, url, kept: Registrations.beside(configFile) };
   const added = isThere
     ? {
@@ -107,7 +111,7 @@ interface AddPlace {
 
 interface NewSender {
   readonly connection: Connection | undefined;
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, unknown>>;
   readonly place: AddPlace;
 }
 
@@ -243,12 +247,16 @@ function registeredText({ title }: Preset, url: string, { name, isNew, events }:
   return `${title} calls ${url} from now on: ${name}${isNew ? "" : " was there and is updated"}${what}.`;
 }
 
-function readSettings(pairs: readonly string[]): Record<string, string> {
+/** A value is a text where one belongs, else JSON5: `timeoutSeconds=120`. */
+function readSettings(preset: Preset, pairs: readonly string[]): Record<string, unknown> {
+  const { properties } = presetBlockSchema(preset);
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf("=");
       if (at < 1) throw new CliError(`"${pair}" is no setting; write --set key=value`);
-      return [pair.slice(0, at), pair.slice(at + 1)];
+      const [key, text] = [pair.slice(0, at), pair.slice(at + 1)];
+      const isText = !Object.hasOwn(properties, key) || Check(properties[key]!, text);
+      return [key, isText ? text : valueOf(text)];
     }),
   );
 }

@@ -2,6 +2,7 @@
 import JSON5 from "json5";
 import { KEYS_AT_NEXT_START } from "../hosts/embedded/config/reload.ts";
 import { GatewaySchema } from "../hosts/embedded/config/schema.ts";
+import { ConfigError } from "../config/errors.ts";
 import { ConfigFile, parsePath, showPath } from "./config-file.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -21,12 +22,23 @@ export function getConfig(path: string, { json = false, ...options }: ConfigOpti
   io.out(`${json || typeof value !== "string" ? JSON.stringify(value, undefined, 2) : value}\n`);
 }
 
-/** Writes a value, when the file is valid with it. What is no JSON5 is a text. */
+/** Writes a value, when the file is valid with it. What is no JSON5 is a text, and so is a number where one belongs. */
 export async function setConfig(path: string, text: string, options: ConfigOptions, io: CliIo): Promise<void> {
-  await change(path, options, io, (file) => {
-    file.set(parsePath(path), valueOf(text));
-    return `${path} is set.`;
-  });
+  const set = (value: unknown): Promise<void> =>
+    change(path, options, io, (file) => {
+      file.set(parsePath(path), value);
+      return `${path} is set.`;
+    });
+  const value = valueOf(text);
+  try {
+    await set(value);
+  } catch (error) {
+    if (!(error instanceof ConfigError) || typeof value !== "number") throw error;
+    // The number of a chat is a text. Where the text is refused too, the number was meant.
+    await set(text).catch((second: unknown) => {
+      throw second instanceof ConfigError ? error : second;
+    });
+  }
 }
 
 /** Removes a value, when the file is valid without it. */
@@ -76,7 +88,8 @@ function whenTaken(path: string): string {
   return `A gateway that runs takes it at once, except ${waiting.join(" and ")}, which take effect at the next start.`;
 }
 
-function valueOf(text: string): unknown {
+/** What a text is as JSON5, or the text itself. */
+export function valueOf(text: string): unknown {
   try {
     return JSON5.parse<unknown>(text);
   } catch {

@@ -4,9 +4,11 @@ import { isDeepStrictEqual } from "node:util";
 import { JsonArrayNode, JsonObjectNode, JsonParser, type JsonValueNode } from "@croct/json5-parser";
 import { ConfigError } from "../config/errors.ts";
 import { reasonOf } from "../core/reason-of.ts";
-import { readText } from "../hosts/embedded/config/read.ts";
+import { repeatedKeys } from "../hosts/embedded/config/json5-tokens.ts";
+import { parseText, readText } from "../hosts/embedded/config/read.ts";
 import { CliError } from "./errors.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
+import { respell } from "./json5-spelling.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -20,27 +22,40 @@ export class ConfigFile {
   readonly #file: string;
   /** The text that was read. */
   readonly #before: string;
+  readonly #restoreSpelling: (edited: string) => string;
   #root: JsonObjectNode;
 
   private constructor(file: string, before: string) {
     this.#file = file;
     this.#before = before;
-    this.#root = JsonParser.parse(before, JsonObjectNode);
+    const { text, restore } = respell(before);
+    this.#restoreSpelling = restore;
+    this.#root = JsonParser.parse(text, JsonObjectNode);
   }
 
-  /** Throws a {@link ConfigError} or a {@link CliError} for a file that is not there or is no object. */
+  /**
+   * Throws a {@link ConfigError} or a {@link CliError} for a file that is not there, is no object, or has a key twice,
+   * since an edit of one of them may be without effect.
+   */
   static read(file: string): ConfigFile {
     const text = readText(file);
+    parseText(text, file);
+    const [repeated] = repeatedKeys(text);
+    if (repeated !== undefined) {
+      throw new CliError(
+        `${file} has ${showPath(repeated)} twice, and a gateway takes the last one alone. Make one of both, then run the command again.`,
+      );
+    }
     try {
       return new ConfigFile(file, text);
     } catch (error) {
-      throw new CliError(`${file} is not JSON5: ${reasonOf(error)}`);
+      throw new CliError(`${file} cannot be edited: ${reasonOf(error)}`);
     }
   }
 
   /** The file as it would be saved. */
   get text(): string {
-    return this.#root.toString();
+    return this.#restoreSpelling(this.#root.toString());
   }
 
   /** The value there as it is written; `undefined`: none. */
@@ -62,8 +77,8 @@ export class ConfigFile {
 
   /** Removes a value; false when there is none. */
   delete(path: ConfigPath): boolean {
-    // What was edited has no place in a text yet.
-    const text = this.#root.toString();
+    // What was edited has no place in a text yet, and is spelled like its neighbors.
+    const { text } = respell(this.#root.toString());
     const root = JsonParser.parse(text, JsonObjectNode);
     const parent = nodeAt(root, path.slice(0, -1));
     const value = nodeAt(root, path);
@@ -99,7 +114,7 @@ export class ConfigFile {
    * changed the old one since it was read.
    */
   async save(io: CliIo): Promise<void> {
-    const after = this.#root.toString();
+    const after = this.text;
     // Beside the file as it is named, since paths in it are relative to that folder, also where a link is there.
     const draft = `${this.#file}.${process.pid}.tmp`;
     rmSync(draft, { force: true });
@@ -133,8 +148,10 @@ export class ConfigFile {
 
 /** The library would take comments beside it away as well. */
 function without(text: string, { start, end }: JsonValueNode["location"]): string {
-  const before = text.slice(0, start.index);
-  const after = text.slice(end.index).replace(/^\s*,/u, "");
+  // The library counts characters, and not the halves of which some are made.
+  const characters = Array.from(text);
+  const before = characters.slice(0, start.index).join("");
+  const after = characters.slice(end.index).join("").replace(/^\s*,/u, "");
   const isAlone = /(?:^|\n)[^\S\n]*$/u.test(before) && /^[^\S\n]*\n/u.test(after);
   return isAlone ? before.replace(/[^\S\n]*$/u, "") + after.replace(/^[^\S\n]*\n/u, "") : before + after;
 }

@@ -94,7 +94,12 @@ const OTHERS_MODE = 0o077;
 
 /** True when a gateway can write its state to a folder, and no one else can look at it. */
 export function stateFinding(folder: string): DoctorFinding {
-  const stats = statSync(folder, { throwIfNoEntry: false });
+  let stats;
+  try {
+    stats = statSync(folder, { throwIfNoEntry: false });
+  } catch (error) {
+    return stateFolderFinding("problem", `${folder} cannot be looked at by this user: ${reasonOf(error)}`);
+  }
   if (!stats) {
     const parent = nearestFolder(folder);
     return isWritable(parent)

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { Argument, type Command } from "commander";
 import type { ReadConfigOptions } from "../hosts/embedded/config/read.ts";
 import type {
@@ -13,7 +12,13 @@ import type {
   OpenOptions,
 } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
-import { type FileLocations, findLocations, type LocationEnvironment, type LocationOptions } from "./file-locations.ts";
+import {
+  type FileLocations,
+  findLocations,
+  isThere,
+  type LocationEnvironment,
+  type LocationOptions,
+} from "./file-locations.ts";
 import type { ConfigOptions } from "./config-command.ts";
 import type { EmbeddedAdoptOptions } from "./adopt-command.ts";
 import type { InitOptions } from "./init-command.ts";
@@ -52,7 +57,7 @@ export class EmbeddedCliGateway implements CliGateway {
   }
 
   isConfigured(options: LocationOptions): boolean {
-    return existsSync(this.locate(options).configFile);
+    return isThere(this.locate(options).configFile);
   }
 
   async open(options: LocationOptions, open: OpenOptions): Promise<OpenedConfiguration> {

@@ -1,4 +1,5 @@
 /** The places of the configuration and the state. */
+import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 export interface FileLocations {
@@ -28,4 +29,13 @@ export function findLocations(options: LocationOptions, { env, homeDir }: Locati
   const configFile = resolve(options.config ?? (env.REVEILLE_CONFIG || join(homeDir, ".reveille", "reveille.json5")));
   const stateDir = resolve(options.stateDir ?? (env.REVEILLE_STATE_DIR || join(dirname(configFile), "state")));
   return { configFile, stateDir };
+}
+
+/** False only where nothing is: what this user may not look at is there, and what reads it says why it cannot. */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }

@@ -1,11 +1,11 @@
 /** `reveille init`. */
 import { randomBytes } from "node:crypto";
-import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { makeFolder, ownerAt, writeNew } from "./replace-file.ts";
+import { makeFolder, ownerAt, replaceFile, writeNew } from "./replace-file.ts";
 
 /** Fresh random tokens. */
 export interface FirstTokens {
@@ -17,14 +17,15 @@ const tokenBytes = 24;
 
 /**
  * Writes a configuration with fresh tokens, with mode 0600 in a folder with mode 0700. An existing
- * file is replaced only with `force`; otherwise throws a {@link ConfigExistsError}. What root writes belongs to the owner
- * of the file or its folder: the gateway may run as that user.
+ * file is replaced only with `force`, and keeps its owner; otherwise throws a {@link ConfigExistsError}. What root writes
+ * belongs to the owner of the file or its folder: the gateway may run as that user.
  */
 export function writeFirstConfig(file: string, { force = false }: { force?: boolean } = {}): FirstTokens {
   const tokens = { gatewayToken: newToken(), hookToken: newToken() };
   makeFolder(dirname(file), ownerAt(dirname(file)));
-  if (force) replaceFile(file, configText(tokens));
-  else createFile(file, configText(tokens));
+  const text = configText(tokens);
+  if (force && existsSync(file)) replaceFile(file, { before: readFileSync(file, "utf8"), after: text, mode: 0o600 });
+  else createFile(file, text);
   return tokens;
 }
 
@@ -46,15 +47,6 @@ function createFile(file: string, text: string): void {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
     throw new ConfigExistsError(`${file} exists already; use --force to replace it.`, { cause: error });
   }
-}
-
-/** By a rename, behind a link too, so that a gateway that watches the file never sees half of it. */
-function replaceFile(file: string, text: string): void {
-  const target = existsSync(file) ? realpathSync(file) : file;
-  const temporary = `${target}.${process.pid}.tmp`;
-  rmSync(temporary, { force: true });
-  writeNew(temporary, text, { mode: 0o600, ...ownerAt(target) });
-  renameSync(temporary, target);
 }
 
 function configText({ gatewayToken, hookToken }: FirstTokens): string {

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import type { Logger } from "../core/host.ts";
 import type { GatewayLogger } from "../hosts/embedded/logger.ts";
+import { EXIT_CODES } from "./exit-codes.ts";
 import type { CliGateway } from "./gateway.ts";
 
 export interface CliIo {
@@ -14,6 +15,8 @@ export interface CliIo {
   err(text: string): void;
   /** True when standard output is a terminal, which obeys control characters. */
   readonly isTerminal: boolean;
+  /** True once a write has shown that no one reads the standard output any more. */
+  isUnread(): boolean;
   /** Reads the standard input to its end. */
   readInput(): Promise<Uint8Array>;
   /** The same when another program or a file is the standard input and has something to read; else `undefined`. */
@@ -33,12 +36,22 @@ export interface CliIo {
   createLogger(): GatewayLogger | Promise<GatewayLogger>;
 }
 
+/** The first error of the standard output. */
+let outputError: Error | undefined;
+const READER_ENDED: ReadonlySet<unknown> = new Set(["EPIPE", "ECONNRESET"]);
+
 /** The process that a command runs in. */
 export function processIo(gateway: CliGateway): CliIo {
+  // A reader such as `head` may end first. What a command does is done all the same, and a gateway goes on.
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: Error) => {
+    outputError ??= error;
+  });
   return {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
     isTerminal: process.stdout.isTTY,
+    isUnread: () => outputError !== undefined,
     readInput,
     readPiped,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm, ask } : {}),
@@ -52,6 +65,23 @@ export function processIo(gateway: CliGateway): CliIo {
       return createGatewayLogger(level === undefined ? {} : { level });
     },
   };
+}
+
+/**
+ * Resolves once what was written is with its readers, since the end of the process would cut it off. The exit code of
+ * a success becomes that of a failure when a file could not take the output; a reader that has ended is no failure.
+ */
+export async function codeAfterOutput(code: number): Promise<number> {
+  const { stdout, stderr } = process;
+  const taken = [stdout, stderr].map((stream) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    stream.write("", () => resolve());
+    return promise;
+  });
+  await Promise.all(taken);
+  if (outputError === undefined || ("code" in outputError && READER_ENDED.has(outputError.code))) return code;
+  stderr.write(`The output could not be written: ${outputError.message}\n`);
+  return code === EXIT_CODES.success ? EXIT_CODES.failure : code;
 }
 
 /** A program that starts this one may hold a pipe open and never write: its first byte is not awaited for long. */

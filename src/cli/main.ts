@@ -3,11 +3,12 @@
 import { homedir } from "node:os";
 import { EmbeddedCliGateway } from "./embedded-gateway.ts";
 import { addEmbeddedCommands } from "./embedded-gateway.ts";
-import { processIo } from "./io.ts";
+import { codeAfterOutput, processIo } from "./io.ts";
 import { runCli } from "./run.ts";
 import { translateStackTraces } from "./source-lines.ts";
 
 const isBundled = import.meta.url.endsWith(".js");
 if (isBundled) translateStackTraces();
 const gateway = new EmbeddedCliGateway({ env: process.env, homeDir: homedir() });
-process.exit(await runCli(process.argv.slice(2), processIo(gateway), addEmbeddedCommands));
+const code = await runCli(process.argv.slice(2), processIo(gateway), addEmbeddedCommands);
+process.exit(await codeAfterOutput(code));

@@ -1,6 +1,9 @@
 /** `reveille remove`: takes a sender away, here and at the sender. */
 import { existsSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { GMAIL } from "../config/gmail.ts";
+import { shorten } from "../config/show-value.ts";
+import { isPresetKey } from "../config/valid-subset.ts";
 import { ConfigFile } from "./config-file.ts";
 import type { TokenOptions } from "./connect/connection.ts";
 import { nameOfKept, tokenToRemove, unregister } from "./connect/register.ts";
@@ -30,9 +33,15 @@ export async function removeSender(name: string, options: RemoveOptions, io: Cli
   const file = ConfigFile.read(configFile);
   const registrations = Registrations.beside(configFile);
   const written = file.get(["hooks", name, "secret"]);
-  const isKnown = file.get(["hooks", name]) !== undefined;
+  const presets = file.get(["hooks", "presets"]);
+  const isListed = Array.isArray(presets) && presets.includes(name);
+  // `remove mappings` names a key of the block, and no sender.
+  const isSender = isPresetKey(name) || name === GMAIL;
+  const isKnown = isListed || (isSender && file.get(["hooks", name]) !== undefined);
   if (!isKnown && registrations.of(name).length === 0 && !hasSubscription(name, stateDir)) {
-    throw new CliError(`hooks.${name} is not in ${configFile}: ${io.gateway.program} presets lists what is in use.`);
+    throw new CliError(
+      `There is no sender ${JSON.stringify(shorten(name))} in ${configFile}: ${io.gateway.program} presets lists what is in use.`,
+    );
   }
   const atSender = await deleteAtSender(registrations, name, options, io);
   const subscriptions = await endSubscriptions(name, stateDir);
@@ -42,7 +51,8 @@ export async function removeSender(name: string, options: RemoveOptions, io: Cli
     file.delete(["hooks", name]);
     file.removeFrom(["hooks", "presets"], name);
     await file.save(io);
-    isSecretGone = JSON.stringify(written) === JSON.stringify({ file: secretFile(name) }) && existsSync(secretPath);
+    const isOwn = JSON.stringify(written) === JSON.stringify({ file: secretFile(name) });
+    isSecretGone = isOwn && existsSync(secretPath) && !namesFile(file.get([]), secretPath, dirname(configFile));
     if (isSecretGone) rmSync(secretPath);
   }
   if (options.json === true) {
@@ -59,6 +69,16 @@ export async function removeSender(name: string, options: RemoveOptions, io: Cli
     ...(isLeft ? [`Its calls are answered 404 from now on: ${adviceFor(name, atSender, io)}.`] : []),
   ];
   io.out(`${lines.join("\n")}\n`);
+}
+
+/** True where another part of the configuration has its secret in the file as well. */
+function namesFile(written: unknown, path: string, configDir: string): boolean {
+  if (typeof written !== "object" || written === null) return false;
+  return Object.entries(written).some(([key, value]: [string, unknown]) =>
+    key === "file" && typeof value === "string"
+      ? resolve(configDir, value) === path
+      : namesFile(value, path, configDir),
+  );
 }
 
 const OUTCOMES = {

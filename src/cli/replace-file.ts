@@ -25,17 +25,20 @@ export interface Replacement {
   readonly after: string;
   /** Called with the path behind all links, when the new text is written and about to take its place. */
   readonly keepCopy?: (target: string) => void;
+  /** Default: as it was. */
+  readonly mode?: number;
 }
 
 /**
  * Puts a new text in the place of a file by a rename, behind a link too, with owner and mode as they were. Throws a
  * {@link CliError}, and writes nothing, when the file does not hold `before` any more.
  */
-export function replaceFile(file: string, { before, after, keepCopy }: Replacement): void {
+export function replaceFile(file: string, { before, after, keepCopy, mode }: Replacement): void {
   const target = realpathSync(file);
   const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.reveille`);
   rmSync(temporary, { force: true });
-  writeNew(temporary, after, statSync(target));
+  const { uid, gid, mode: modeBefore } = statSync(target);
+  writeNew(temporary, after, { uid, gid, mode: mode ?? modeBefore });
   try {
     if (readFileSync(target, "utf8") !== before) {
       throw new CliError(`${file} was changed meanwhile; nothing was written. Run the command again.`);

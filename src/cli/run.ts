@@ -39,6 +39,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
 
 /** Commander would give an unknown word to the default command, whose error names neither. */
 function refuseUnknownCommand(program: Command, args: readonly string[]): void {
+  refuseOptionsBefore(program, args);
   let command = program;
   const path: string[] = [];
   for (const arg of args) {
@@ -54,6 +55,21 @@ function refuseUnknownCommand(program: Command, args: readonly string[]): void {
     path.push(arg);
     command = next;
   }
+}
+
+/** Commander takes options before a command for those of the default command, to which the command is one word too many. */
+function refuseOptionsBefore(program: Command, args: readonly string[]): void {
+  const takingValue = program.commands
+    .flatMap((each) => each.options)
+    .filter(({ required }) => required)
+    .map(({ long }) => long);
+  let at = 0;
+  while (args[at]?.startsWith("--") === true) at += takingValue.includes(args[at]) ? 2 : 1;
+  const name = args[at];
+  if (at === 0 || !program.commands.some((each) => each.name() === name)) return;
+  throw new CliError(
+    `Options stand behind the command: ${[program.name(), ...args.slice(at), ...args.slice(0, at)].map(shorten).join(" ")}`,
+  );
 }
 
 /** The commands of every gateway. */

@@ -1,10 +1,9 @@
 /** `reveille serve`. */
-import { existsSync } from "node:fs";
 import { EmbeddedGateway } from "../hosts/embedded/gateway.ts";
 import type { EndSignal } from "./end-signals.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import type { CliIo } from "./io.ts";
-import type { LocationOptions } from "./file-locations.ts";
+import { isThere, type LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./init-command.ts";
 import type { FirstTokens } from "./init-command.ts";
 import type { ChannelMessage } from "../core/host.ts";
@@ -34,7 +33,7 @@ const echoMs = 2_000;
  */
 export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const { configFile, stateDir } = io.gateway.locate(options);
-  const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
+  const first = isThere(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
   const logger = await io.createLogger();
   const { host, port, strict, acceptLoss, compact, json = false } = options;

@@ -6,7 +6,7 @@ import { DATABASE_FILE } from "../../hosts/shared/open-store.ts";
 import packageJson from "../../../package.json" with { type: "json" };
 import { untilSignal } from "../end-signals.ts";
 import { CliError } from "../errors.ts";
-import type { LocationOptions } from "../file-locations.ts";
+import { isThere, type LocationOptions } from "../file-locations.ts";
 import type { CliIo } from "../io.ts";
 import { ProgressBar } from "../progress-bar.ts";
 import { type ArchiveEntry, sha256Of, writeArchive } from "./archive.ts";
@@ -33,7 +33,7 @@ export function backUp(given: string, options: BackupOptions, io: CliIo): Promis
     }
     if (!existsSync(dirname(file))) throw new CliError(`There is no folder ${dirname(file)}.`);
     const database = join(locations.stateDir, DATABASE_FILE);
-    if (!existsSync(database)) {
+    if (!isThere(database)) {
       throw new CliError(`There is no ${database}: no gateway has run there. Name its folder with --state-dir.`);
     }
     const { files, leftOut, isOnPostgres } = collectFiles(locations, options.withSecrets === true);

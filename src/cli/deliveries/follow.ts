@@ -19,7 +19,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-/** Prints each delivery that fits when it arrives and when its state changes, until a signal ends it. */
+/** Prints each delivery that fits when it arrives and when its state changes, until a signal or the end of its reader. */
 export async function followDeliveries(options: ListCommandOptions, io: CliIo): Promise<number> {
   const access = await reachGateway(options, io);
   return untilSignal(io, async (interrupted) => {
@@ -27,7 +27,7 @@ export async function followDeliveries(options: ListCommandOptions, io: CliIo): 
     const { deliveries } = await newest(access, options);
     for (const { id, state } of deliveries) known.set(id, state);
     print(deliveries.slice(0, options.limit).toReversed(), options, io);
-    while (!interrupted.aborted) {
+    while (!interrupted.aborted && !io.isUnread()) {
       await sleep(EVERY_MS, undefined, { signal: interrupted }).catch(() => {});
       if (interrupted.aborted) break;
       print(changes(known, (await newest(access, options)).deliveries), options, io);

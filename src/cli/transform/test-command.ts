@@ -78,6 +78,7 @@ class TransformTest {
     try {
       for (;;) {
         await this.#tryAndPrint();
+        if (this.#io.isUnread()) return 0;
         if ((await Promise.race([changes.next(), ended])) !== undefined) return 0;
       }
     } finally {

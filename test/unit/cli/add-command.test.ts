@@ -83,6 +83,19 @@ describe("reveille add", () => {
     delete process.env["GITLAB_SECRET_OF_TEST"];
   });
 
+  it("writes a setting as what its key takes: a text, a number or a list", async () => {
+    const settings = ["timeoutSeconds=120", 'events=["issues.opened"]', "name=7", "path=code", "deliver=false"];
+    await printed("add", "github", ...settings.flatMap((each) => ["--set", each]));
+    expect(JSON.parse(await printed("config", "get", "hooks.github"))).toEqual({
+      secret: { file: "github-secret" },
+      timeoutSeconds: 120,
+      events: ["issues.opened"],
+      name: "7",
+      path: "code",
+      deliver: false,
+    });
+  });
+
   it("changes nothing where the file would not be valid, and leaves no secret behind", async () => {
     const message = await refused("add", "github", "--set", "nosuch=1");
     expect(message).toContain("hooks.github.nosuch");
@@ -103,7 +116,29 @@ describe("reveille add", () => {
     await printed("config", "set", "hooks.presets", '["github"]');
     await printed("remove", "github");
     expect(existsSync(beside("own"))).toBe(true);
-    expect(await refused("remove", "github")).toContain("hooks.github is not in");
+    expect(await refused("remove", "github")).toContain('There is no sender "github" in');
+  });
+
+  it("takes the name of a key of the block for no sender", async () => {
+    await printed("config", "set", "hooks.mappings[0]", '{ match: { path: "own" }, messageTemplate: "{{text}}" }');
+    for (const key of ["mappings", "presets", "senders", "enabled", "defaultSessionKey"]) {
+      expect(await refused("remove", key)).toContain(`There is no sender "${key}" in`);
+    }
+  });
+
+  it("removes a sender that is in the list of presets alone", async () => {
+    await printed("config", "set", "hooks.presets", '["gmail"]');
+    expect(await printed("remove", "gmail")).toContain("gmail is no longer in");
+    expect(text()).not.toMatch(/^\s*presets:/mu);
+  });
+
+  it("leaves the file of a secret that another sender has as well", async () => {
+    await printed("add", "github");
+    const other = '{ other: { preset: "github", secret: { file: "./github-secret" } } }';
+    await printed("config", "set", "hooks.senders", other);
+    await printed("remove", "github");
+    expect(existsSync(beside("github-secret"))).toBe(true);
+    expect(await printed("check", "--strict")).toContain("is valid.");
   });
 });
 
@@ -121,6 +156,13 @@ describe("reveille config", () => {
     expect(await refused("config", "get", "hooks.mappings[0].name")).toContain("has no hooks.mappings[0].name");
     expect(await printed("config", "get", "gateway.port")).toBe("19000\n");
     for (const comment of comments) expect(text()).toContain(comment);
+  });
+
+  it("writes a number as a text where a text belongs", async () => {
+    await printed("config", "set", "channels.telegram", '{ preset: "telegram", secret: { env: "BOT" }, to: "1" }');
+    await printed("config", "set", "channels.telegram.to", "-1001234567890123456789");
+    expect(await printed("config", "get", "channels.telegram.to")).toBe("-1001234567890123456789\n");
+    expect(await refused("config", "set", "gateway.port", "70000")).toContain("gateway.port: 70000 is more than");
   });
 
   it("refuses a value with which the file is not valid, by what check says of it", async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readGatewayConfig } from "../../../src/hosts/embedded/config/read.ts";
@@ -50,6 +50,19 @@ describe("reveille init", () => {
     expect(await terminal.run("init", "--force")).toBe(0);
     expect(read().hookToken).not.toBe(first.hookToken);
     expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("leaves a file that it replaces to its owner, behind a link too", async () => {
+    const file = `${terminal.homeDir}/reveille.json5`;
+    const link = `${terminal.homeDir}/link.json5`;
+    writeFileSync(file, "mine", { mode: 0o644 });
+    chownSync(file, 65_534, 65_534);
+    symlinkSync("reveille.json5", link);
+    expect(await terminal.run("init", "--force", "--config", link)).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    const { uid, gid, mode } = statSync(file);
+    expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_534, 0o600]);
+    expect(readFileSync(file, "utf8")).toContain("gateway:");
   });
 
   it("writes to the given path", async () => {

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -73,4 +73,29 @@ describe("the process", { timeout: 120_000 }, () => {
     expect(checking.err).toContain("the configuration cannot be read (ENOENT)");
     expect(checking.err).not.toContain("    at ");
   });
+
+  it("ends when its reader has all of it, also one that reads late", () => {
+    const printed = shell(`"$NODE" "$PROGRAM" config schema | { sleep 2; cat; }`);
+    expect(printed.length).toBeGreaterThan(65_536);
+    expect(JSON.parse(printed)).toMatchObject({ type: "object" });
+  });
+
+  it("ends in silence when its reader has ended before", () => {
+    // Standard error, and then the exit code, go past the pipe.
+    const printed = shell(`{ { "$NODE" "$PROGRAM" config schema 2>&3; echo "code $?" >&3; } | head -n 1 >&2; } 3>&1`);
+    expect(printed).toBe("code 0\n");
+  });
+
+  it.runIf(existsSync("/dev/full"))("fails when the disk has no room for its output", () => {
+    const printed = shell(`{ "$NODE" "$PROGRAM" config schema 2>&3 >/dev/full; echo "code $?"; } 3>&1`);
+    expect(printed).toMatch(/^The output could not be written: .*\bENOSPC\b.*\ncode 1\n$/u);
+  });
 });
+
+function shell(line: string): string {
+  return execFileSync("/bin/sh", ["-c", line], {
+    env: { ...process.env, NODE: process.execPath, PROGRAM: program, HOME: folder },
+    encoding: "utf8",
+    maxBuffer: 1e8,
+  });
+}

@@ -74,6 +74,7 @@ export class RecordedProcess {
         this.err += text;
       },
       isTerminal: this.isTerminal,
+      isUnread: () => false,
       readInput: () => Promise.resolve(this.piped ?? new Uint8Array()),
       readPiped: () => Promise.resolve(this.piped),
       ...(this.answers === undefined ? {} : { confirm: (question) => this.#answer(question) }),

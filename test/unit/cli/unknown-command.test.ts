@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RecordedProcess } from "./recorded-process.ts";
@@ -27,6 +27,13 @@ describe("a command that does not exist", () => {
     expect(await refused("telemetry")).toMatch(/^There is no command "telemetry"\. There are: .*serve.*deliveries/u);
   });
 
+  it("is none where options stand before it, which are those of serve there", async () => {
+    expect(await refused("--config", "a.json5", "--json", "deliveries", "list")).toBe(
+      "Options stand behind the command: reveille deliveries list --config a.json5 --json",
+    );
+    expect(await refused("--port", "x", "check")).toContain("reveille check --port x");
+  });
+
   it("does not include presets list, --version and options of a default command", async () => {
     for (const args of [["presets", "list"], ["presets", "--json"], ["--version"], ["help"]]) {
       expect([args, await terminal.run(...args)]).toEqual([args, 0]);
@@ -45,5 +52,28 @@ describe("reveille check --json", () => {
     writeFileSync(terminal.configFile, JSON.stringify({ ...config, gatway: {} }), { mode: 0o600 });
     expect(await terminal.run("check", "--json")).toBe(1);
     expect(JSON.parse(terminal.out)).toMatchObject({ ok: false, issues: [{ path: "gatway" }] });
+  });
+});
+
+describe("a folder that the user may not look into", () => {
+  const asNobody = async (...args: readonly string[]): Promise<string> => {
+    process.seteuid!(65_534);
+    try {
+      return await refused(...args);
+    } finally {
+      process.seteuid!(0);
+    }
+  };
+
+  it.skipIf(process.getuid?.() !== 0)("is not taken for one without a configuration or a database", async () => {
+    await terminal.run("init");
+    chmodSync(terminal.homeDir, 0o755);
+    const cannot = `${terminal.configFile}: the configuration cannot be read (EACCES)`;
+    expect(await asNobody("add", "github")).toContain(cannot);
+    expect(await asNobody("backup", "/tmp/of-nobody.tar.gz")).toContain(cannot);
+    terminal.out = "";
+    expect(await asNobody("doctor")).toBe("");
+    expect(terminal.out).toContain(cannot);
+    expect(terminal.out).toMatch(/^problem {2}state folder .* cannot be looked at by this user: EACCES/mu);
   });
 });

@@ -12,6 +12,8 @@ import { refusalOf } from "./refuse.ts";
 import type { GatewayOverrides } from "./gateway.ts";
 import type { SetAsideParts } from "./models.ts";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
+import { showKeyPath } from "../../../config/show-value.ts";
+import { repeatedKeys } from "./json5-tokens.ts";
 import { substituteEnv } from "./substitute-env.ts";
 import type { Environment } from "./substitute-env.ts";
 
@@ -45,7 +47,7 @@ const check = compileSchemaCheck(GatewaySchema);
  */
 export function readGatewayConfig({ file, env, overrides = {}, setAside }: ReadConfigOptions): ReadConfig {
   const text = readText(file);
-  const written = parse(text, file);
+  const written = parseText(text, file);
   const { value, issues } = substituteEnv(written, env);
   const schema = check(value);
   const refuse = (): ConfigError =>
@@ -54,7 +56,7 @@ export function readGatewayConfig({ file, env, overrides = {}, setAside }: ReadC
   const findings = new Findings();
   const config = readSections(value as GatewayFile, { file, env, overrides, findings, setAside });
   if (findings.issues.length > 0) throw refuse();
-  return { config, warnings: [...modeWarnings(file), ...findings.warnings], text, written };
+  return { config, warnings: [...modeWarnings(file), ...repeatWarnings(text), ...findings.warnings], text, written };
 }
 
 /** The text of the file. Throws a {@link ConfigError} when it cannot be read. */
@@ -67,7 +69,8 @@ export function readText(file: string): string {
   }
 }
 
-function parse(text: string, file: string): object {
+/** The object that a file's text holds. Throws a {@link ConfigError} for another value, and for what is not JSON5. */
+export function parseText(text: string, file: string): object {
   let value: unknown;
   try {
     value = JSON5.parse(text);
@@ -77,6 +80,14 @@ function parse(text: string, file: string): object {
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   throw new ConfigError([{ path: file, message: "the configuration is not an object; write { gateway: { ... } }" }]);
+}
+
+/** A block that was pasted beside one of the same name would take its place in silence. */
+function repeatWarnings(text: string): readonly ConfigIssue[] {
+  return repeatedKeys(text).map((keys) => ({
+    path: showKeyPath(keys),
+    message: "is written twice, and only the last one counts; make one of both",
+  }));
 }
 
 function modeWarnings(file: string): readonly ConfigIssue[] {

@@ -83,7 +83,7 @@ describe("reveille add", () => {
     expect(removed).toMatchObject({ code: 0, err: "" });
     expect(removed.out).toContain("The webhook 7 of acme/web is deleted at the sender.");
     expect([hooks.size, existsSync(beside("github-secret"))]).toEqual([0, false]);
-    expect((await run("remove", "github")).err).toContain("hooks.github is not in");
+    expect((await run("remove", "github")).err).toContain('There is no sender "github" in');
   });
 
   it("says what was done and what was not when the API refuses, and finishes when it is given again", async () => {

@@ -432,6 +432,14 @@ describe("readGatewayConfig", () => {
     );
   });
 
+  it("warns of a key that is written twice, whose first value does not count", () => {
+    const written = `{ gateway: { port: 1, auth: { token: "${token}" } }, models: {}, "models": {}, gateway: { auth: { token: '${token}', } } }`;
+    const { config, warnings } = read(written);
+    expect(config.gateway.port).toBe(18_789);
+    const message = "is written twice, and only the last one counts; make one of both";
+    expect(warnings).toEqual(["models", "gateway"].map((path) => ({ path, message })));
+  });
+
   it("warns of a file that others may use", () => {
     read({ gateway: { auth } });
     chmodSync(file, 0o640);
