@@ -12,19 +12,26 @@ const STARTERS = /\/src\/(?<path>transform\/sandbox\/spawn|hosts\/embedded\/prog
  */
 export function bundledPrograms(): Plugin {
   let isWatching = false;
+  let folder: string | undefined;
+  const folderOf = (id: string): string | undefined => {
+    if (isWatching || !STARTERS.test(id)) return undefined;
+    folder ??= builtFolder();
+    return folder;
+  };
   return {
     name: "bundled-programs",
     enforce: "pre",
-    configureVitest({ vitest }) {
+    configureVitest({ vitest, defineCacheKeyGenerator }) {
       isWatching = vitest.config.watch;
+      // What Vitest keeps of an earlier run names a bundle that may be gone.
+      defineCacheKeyGenerator(({ id }) => folderOf(id));
     },
     transform: {
       filter: { id: STARTERS },
       handler(code, id) {
-        const path = STARTERS.exec(id)?.groups?.["path"];
-        const folder = path === undefined || isWatching ? undefined : builtFolder();
-        if (folder === undefined) return null;
-        const address = pathToFileURL(join(folder, `${path}.js`)).href;
+        const bundle = folderOf(id);
+        if (bundle === undefined) return null;
+        const address = pathToFileURL(join(bundle, `${STARTERS.exec(id)?.groups?.["path"]}.js`)).href;
         // No line moves.
         return { code: code.replaceAll("import.meta.url", JSON.stringify(address)), map: null };
       },

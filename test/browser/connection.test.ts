@@ -115,7 +115,7 @@ describe("the connection of a page", () => {
     }
     await opened.call("build", { id: 1, text: "behind" });
     const [first] = tabs;
-    await setVisible(first!, "visible");
+    await setVisible(first, "visible");
     await first!.getByRole("button", { name: "Show 1 new" }).waitFor();
     for (const tab of tabs) await tab.close();
   });

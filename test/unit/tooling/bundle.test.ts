@@ -164,18 +164,29 @@ describe("npm start", () => {
     return readdirSync(join(clone, ".build")).toSorted();
   }
 
-  it("builds the bundle once, and again when a source was changed or removed", { timeout: 240_000 }, () => {
-    const first = builds();
-    expect(first).toHaveLength(1);
-    expect(builds()).toEqual(first);
+  it(
+    "builds the bundle once, and again when a source was changed or removed, and keeps those in use",
+    { timeout: 240_000 },
+    () => {
+      const first = builds();
+      expect(first).toHaveLength(1);
+      expect(builds()).toEqual(first);
 
-    const inAMinute = new Date(Date.now() + 60_000);
-    utimesSync(join(clone, "src/cli/run.ts"), inAMinute, inAMinute);
-    expect(builds()).toHaveLength(2);
+      const inAMinute = new Date(Date.now() + 60_000);
+      utimesSync(join(clone, "src/cli/run.ts"), inAMinute, inAMinute);
+      expect(builds()).toHaveLength(2);
 
-    rmSync(join(clone, "src/unused.ts"));
-    expect(builds()).toHaveLength(3);
-  });
+      const old = Array.from("12345", (name) => join(clone, ".build", name));
+      for (const path of old) mkdirSync(path);
+      mkdirSync(join(clone, ".build/1/users"));
+      writeFileSync(join(clone, `.build/1/users/${process.pid}`), "");
+      for (const [at, path] of old.entries()) utimesSync(path, at, at);
+      rmSync(join(clone, "src/unused.ts"));
+      // The three that were made, the newest others, and the one that a process runs from.
+      expect(builds().filter((name) => name.length === 1)).toEqual(["1", "4", "5"]);
+      expect(builds()).toHaveLength(6);
+    },
+  );
 });
 
 describe("scripts/start.mjs without the development packages", () => {
