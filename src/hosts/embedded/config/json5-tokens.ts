@@ -4,7 +4,9 @@ import JSON5 from "json5";
 /** Comments, strings, words and numbers; every other character alone. */
 const TOKEN =
   /\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[\p{Join_Control}$\\\p{ID_Continue}]+|[^]/gu;
-const KEY_END = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*:/uy;
+// A comment has one end alone: taken for shorter or longer than it is, a colon in it or behind it would count, and the
+// ways to part a row of comments would double with each.
+const KEY_END = /(?:\s|\/\/.*$|\/\*(?:[^*]|\*(?!\/))*\*\/)*:/muy;
 const WORD = /^[\p{ID_Start}$_\\]/u;
 
 export interface Json5Token {
