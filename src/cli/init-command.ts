@@ -1,6 +1,6 @@
 /** `reveille init`. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
@@ -24,8 +24,13 @@ export function writeFirstConfig(file: string, { force = false }: { force?: bool
   const tokens = { gatewayToken: newToken(), hookToken: newToken() };
   makeFolder(dirname(file), ownerAt(dirname(file)));
   const text = configText(tokens);
-  if (force && existsSync(file)) replaceFile(file, { before: readFileSync(file, "utf8"), after: text, mode: 0o600 });
-  else createFile(file, text);
+  if (force && existsSync(file)) {
+    replaceFile(file, { before: readFileSync(file, "utf8"), after: text, mode: 0o600 });
+    return tokens;
+  }
+  // A link that leads nowhere is there as well.
+  if (force) rmSync(file, { force: true });
+  createFile(file, text);
   return tokens;
 }
 

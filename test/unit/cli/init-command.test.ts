@@ -65,6 +65,14 @@ describe("reveille init", () => {
     expect(readFileSync(file, "utf8")).toContain("gateway:");
   });
 
+  it("replaces a link that leads nowhere only when it is forced", async () => {
+    const link = `${terminal.homeDir}/link.json5`;
+    symlinkSync("nowhere.json5", link);
+    expect(await terminal.run("init", "--config", link)).toBe(1);
+    expect(await terminal.run("init", "--force", "--config", link)).toBe(0);
+    expect(readFileSync(link, "utf8")).toContain("gateway:");
+  });
+
   it("writes to the given path", async () => {
     const file = `${terminal.homeDir}/deep/down/my.json5`;
     expect(await terminal.run("init", "--config", file)).toBe(0);

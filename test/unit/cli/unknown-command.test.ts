@@ -35,7 +35,7 @@ describe("a command that does not exist", () => {
   });
 
   it("does not include presets list, --version and options of a default command", async () => {
-    for (const args of [["presets", "list"], ["presets", "--json"], ["--version"], ["help"]]) {
+    for (const args of [["presets", "list"], ["presets", "--json"], ["--version"], ["help"], ["--help", "check"]]) {
       expect([args, await terminal.run(...args)]).toEqual([args, 0]);
     }
   });
