@@ -60,10 +60,24 @@ export function ownerAt(path: string): Owner {
   }
 }
 
-/** Anyone but root makes files of their own. */
+/** Anyone but root makes files of their own, and so does root where it may give none away. */
 function makerOf({ uid, gid }: Owner): Owner {
   const user = process.getuid?.();
-  return user === undefined || user === 0 ? { uid, gid } : { uid: user, gid: process.getgid?.() ?? gid };
+  const isGiven = user === undefined || (user === 0 && mayGive());
+  return isGiven ? { uid, gid } : { uid: user, gid: process.getgid?.() ?? gid };
+}
+
+const CAP_CHOWN = 1n;
+
+/** False for a root without capabilities, as in a container that drops them all. */
+function mayGive(): boolean {
+  try {
+    const [, bits] = /^CapEff:\s*([\da-f]+)$/mu.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
+    return bits === undefined || (BigInt(`0x${bits}`) & CAP_CHOWN) !== 0n;
+  } catch {
+    // Only Linux has capabilities.
+    return true;
+  }
 }
 
 /** Writes a file that was not there, for this owner. Throws, and leaves no file behind, when that cannot be done. */

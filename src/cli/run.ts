@@ -65,7 +65,7 @@ function refuseOptionsBefore(program: Command, args: readonly string[]): void {
     .map(({ long }) => long);
   const own = ["--help", ...program.options.map(({ long }) => long)];
   let at = 0;
-  while (args[at]?.startsWith("--") === true && !own.includes(args[at]!)) at += takingValue.includes(args[at]) ? 2 : 1;
+  while (args[at]?.startsWith("--") === true && !own.includes(args[at])) at += takingValue.includes(args[at]) ? 2 : 1;
   const name = args[at];
   if (at === 0 || !program.commands.some((each) => each.name() === name)) return;
   throw new CliError(

@@ -1,10 +1,23 @@
-import { chownSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readGatewayConfig } from "../../../src/hosts/embedded/config/read.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 let terminal: RecordedProcess;
+
+const canDropRights = process.getuid?.() === 0 && spawnSync("setpriv", ["--version"]).status === 0;
 
 beforeEach(() => {
   terminal = new RecordedProcess();
@@ -71,6 +84,19 @@ describe("reveille init", () => {
     expect(await terminal.run("init", "--config", link)).toBe(1);
     expect(await terminal.run("init", "--force", "--config", link)).toBe(0);
     expect(readFileSync(link, "utf8")).toContain("gateway:");
+  });
+
+  it.skipIf(!canDropRights)("writes files of its own as a root that may give none away", () => {
+    const folder = `${terminal.homeDir}/of-another`;
+    mkdirSync(folder);
+    chownSync(folder, 65_534, 65_534);
+    chmodSync(folder, 0o777);
+    const file = `${folder}/sub/reveille.json5`;
+    const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+    const withoutRight = ["--bounding-set=-chown", "--inh-caps=-chown", process.execPath];
+    const { status, stderr } = spawnSync("setpriv", [...withoutRight, main, "init", "--config", file]);
+    expect([status, stderr.toString()]).toEqual([0, ""]);
+    expect(statSync(file).uid).toBe(0);
   });
 
   it("writes to the given path", async () => {
