@@ -1,6 +1,7 @@
 import type { GatewayFacts } from "../core/host.ts";
 import type { ExposureRow } from "./rule-of-two.ts";
 import type { ConfigIssue } from "./errors.ts";
+import { compilePath, lookup } from "../core/payload-path.ts";
 import { showValue } from "./show-value.ts";
 import { signsBody } from "./auth/content.ts";
 import type { HooksConfig } from "./hooks.ts";
@@ -34,7 +35,7 @@ export type AuditId =
  * A finding that strangers could use is critical unless the gateway listens on loopback only. A token shared with
  * the gateway and the path `/` are refused at load, so neither is a finding. `written` is the block as
  * it is in the file, before `${VAR}` is replaced; without it the audit cannot see a token that is
- * written in the file.
+ * written in the file, nor what the owner wrote over a preset's own `auth`.
  */
 export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?: unknown): AuditFinding[] {
   if (!config.enabled) return [];
@@ -85,7 +86,7 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
     add("hooks.unrestricted_agent", exposed, path, UNRESTRICTED);
   }
   auditExposures(config.exposures, add);
-  for (const mapping of config.mappings) auditSender(mapping, gateway, add);
+  for (const mapping of config.mappings) auditSender(mapping, { gateway, written }, add);
   if (hasLiteralToken(written)) {
     add("config.secrets.hooks_token_in_config", "info", "hooks.token", TOKEN_IN_CONFIG);
   }
@@ -116,18 +117,32 @@ function auditExposures(rows: readonly ExposureRow[], add: Add): void {
   if (unknown.length > 0) add("hooks.exposure_unknown", "info", "hooks", UNKNOWN_EXPOSURE);
 }
 
+interface AuditedWith {
+  readonly gateway: GatewayFacts;
+  /** The block as it is in the file. */
+  readonly written: unknown;
+}
+
 /** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */
-function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add: Add): void {
+function auditSender(mapping: MappingConfig, { gateway, written }: AuditedWith, add: Add): void {
   const { where, auth, preset, ignoreBots, ignoreActors } = mapping;
   const weakness = weaknessOf(auth);
-  if (weakness !== undefined && !loopbackOnly) {
+  if (weakness !== undefined && !gateway.loopbackOnly) {
     add("hooks.auth_weaker_than_signature", "info", `${where}.auth`, weakness);
   }
-  if (auth?.scheme === "signature" && auth.replaySeconds === 0)
+  // A preset that says so itself knows that its sender repeats requests.
+  const isOwn = preset === undefined || writesReplay(mapping, written);
+  if (auth?.scheme === "signature" && auth.replaySeconds === 0 && isOwn)
     add("hooks.replay_unguarded", "warning", `${where}.auth.replaySeconds`, REPLAY);
   if (preset !== undefined && !ignoreBots && ignoreActors.length === 0) {
     add("hooks.bots_not_ignored", "warning", `${where}.ignoreBots`, BOTS);
   }
+}
+
+/** True when `replaySeconds` is written for the mapping, in its own `auth` or in that of its sender. */
+function writesReplay({ where, preset = "", sender = "" }: MappingConfig, written: unknown): boolean {
+  const blocks = [where, `hooks.${preset}`, `hooks.senders.${sender}`];
+  return blocks.some((block) => lookup({ hooks: written }, compilePath(`${block}.auth.replaySeconds`)) !== undefined);
 }
 
 type Add = (id: AuditId, severity: AuditFinding["severity"], path: string, message: string) => void;

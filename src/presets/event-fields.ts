@@ -23,7 +23,7 @@ export function batchId(ids: readonly string[]): string | undefined {
 
 /**
  * An id of what a payload holds, for senders whose own words can be the same for two events: a second try repeats the
- * payload, and another event differs in it.
+ * payload, and another event differs in it. Only for a payload with the time of its event: the same can happen again.
  */
 export function contentId(payload: unknown): string {
   return `sha256-${createHash("sha256")

@@ -98,9 +98,12 @@ function eventOf({ payload }: PresetContext): string | undefined {
   return joinText(".", lineAt(payload, "alert_type"), stateOf(payload)) || undefined;
 }
 
-/** A policy can send several alerts in a second: without a correlation only their content tells them apart. */
+/**
+ * A policy can send several alerts in a second: without a correlation only their content tells them apart. Without a
+ * time the same alert of another day would have the same content.
+ */
 function idOf({ payload }: PresetContext): string | undefined {
-  if (lineAt(payload, "alert_type") === "") return undefined;
+  if (lineAt(payload, "alert_type") === "" || lineAt(payload, "ts") === "") return undefined;
   const parts = ["policy_id", "alert_correlation_id", "alert_event", "ts"].map((key) => lineAt(payload, key));
   return parts.includes("") ? contentId(payload) : parts.join(".");
 }

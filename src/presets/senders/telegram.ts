@@ -180,7 +180,7 @@ const FORWARDED = ["forward_origin", "forward_date", "via_bot", "external_reply"
 /** Whom the message quotes or forwards; not every forward tells who wrote. A bot's own message is the agent's. */
 function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
   const content = contentOf(payload);
-  const quoted = valueAt(content, "reply_to_message");
+  const quoted = quotedIn(content);
   const forwarded = authorsAt(content, [{ id: "forward_origin.sender_user.id" }]);
   const isForwarded = FORWARDED.some((key) => valueAt(content, key) !== undefined);
   const isInName = valueAt(quoted, "sender_chat") !== undefined;
@@ -189,6 +189,12 @@ function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
     ...(isForwarded && forwarded.length === 0 ? [{}] : forwarded),
     ...(isQuoted ? [(isInName ? undefined : authorsAt(quoted, [{ id: "from.id" }])[0]) ?? {}] : []),
   ];
+}
+
+/** Every message in a topic of a forum is a reply to its beginning, which holds no text of anyone. */
+function quotedIn(content: unknown): unknown {
+  const quoted = valueAt(content, "reply_to_message");
+  return valueAt(quoted, "forum_topic_created") === undefined ? quoted : undefined;
 }
 
 function nameOf(who: unknown): string {

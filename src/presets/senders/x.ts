@@ -6,10 +6,12 @@ import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { decodeEntities } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
-/** Lists of the Account Activity API that say nothing an agent could act on. */
+/** Events of both APIs that say nothing an agent could act on. */
 const QUIET: Readonly<Record<string, string>> = {
   direct_message_indicate_typing: "someone is typing",
   direct_message_mark_read: "a read receipt",
+  "dm.indicate_typing": "someone is typing",
+  "dm.read": "a read receipt",
 };
 
 /** Events of an account (Account Activity API, X Activity API) and posts of a filtered stream on X. */
@@ -143,10 +145,14 @@ function activityOf(payload: unknown): string {
   return lineAt(payload, "data.event_type");
 }
 
+/** Direct messages of the X Activity API come in the form of the Account Activity API. */
 function itemsOf(payload: unknown): readonly unknown[] {
   const key = listKeyOf(payload);
   if (key !== undefined) return memberOf(payload, key) as readonly unknown[];
-  if (activityOf(payload) !== "") return [valueAt(payload, "data.payload") ?? valueAt(payload, "data")];
+  if (activityOf(payload) !== "") {
+    const activity = valueAt(payload, "data.payload") ?? valueAt(payload, "data");
+    return listKeyOf(activity) === undefined ? [activity] : itemsOf(activity);
+  }
   return valueAt(payload, "data.id") === undefined ? [] : [valueAt(payload, "data")];
 }
 
@@ -184,8 +190,11 @@ function senderNamed(payload: unknown, item: unknown): EventActor | undefined {
   const id = authorIdOf(item);
   const users = [...listAt(payload, "includes.users"), ...listAt(payload, "data.includes.users")];
   const author = users.find((user) => id !== "" && lineAt(user, "id") === id);
-  const known = memberOf(valueAt(payload, "users"), id) ?? author;
-  const name = lineAt(item, "user.screen_name", "source.screen_name") || lineAt(known, "screen_name", "username") || id;
+  const known = memberOf(valueAt(payload, "users") ?? valueAt(payload, "data.payload.users"), id) ?? author;
+  const name =
+    lineAt(item, "user.screen_name", "source.screen_name") ||
+    lineAt(known, "screen_name", "username", "data.username") ||
+    id;
   // Of the Activity API only messages are the subscribed account's own for sure: it also watches the posts of anyone.
   const account = /^(?:dm|chat)\./u.test(activityOf(payload)) ? "data.filter.user_id" : "for_user_id";
   return id !== "" && id === lineAt(payload, account) ? ownActor(name, id) : eventActor(name, id);
@@ -208,6 +217,8 @@ const WORDS: Readonly<Record<string, string>> = {
   filtered_stream: "X post of the filtered stream",
   "post.create": "X post",
   "post.mention.create": "X post",
+  "dm.received": "X direct message",
+  "dm.sent": "X direct message",
 };
 
 function message(context: PresetEvent): string {

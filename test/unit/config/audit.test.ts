@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { auditHooks } from "../../../src/config/audit.ts";
 import type { AuditFinding } from "../../../src/config/audit.ts";
-import { context, exposed, GOOD_SECRET, GOOD_TOKEN, read } from "./hooks-context.ts";
+import { context, exposed, GOOD_SECRET, GOOD_TOKEN, presetOf, read } from "./hooks-context.ts";
 
 const safe = { defaultSessionKey: "hook:ingress", allowedAgentIds: ["main"], allowedSessionKeyPrefixes: ["hook:"] };
 
@@ -177,6 +177,20 @@ describe("auditHooks", () => {
             "is 0: anyone who sees one request can send it again; leave it out unless the sender repeats requests on purpose",
         },
       ]);
+    });
+
+    it("leaves it to a preset to say that its sender repeats itself, and warns where the owner says it", () => {
+      const auth = { scheme: "signature", from: "header:x-signature", replaySeconds: 0 } as const;
+      const preset = presetOf({ name: "files", title: "Files", auth, secret: { label: "Secret", madeBy: "owner" } });
+      const around = context({ presets: new Map([["files", preset]]) });
+      const found = (block: object) => brief(audit({ ...safe, ...block }, around, block));
+      const secret = GOOD_SECRET;
+      expect(found({ presets: ["files"], files: { secret } })).toEqual([]);
+      expect(found({ senders: { a: { preset: "files", secret } } })).toEqual([]);
+      const own = { secret, auth: { replaySeconds: 0 } };
+      expect(found({ presets: ["files"], files: own })).toEqual(["warning hooks.replay_unguarded"]);
+      expect(found({ senders: { a: { preset: "files", ...own } } })).toEqual(["warning hooks.replay_unguarded"]);
+      expect(found({ mappings: [{ preset: "files", ...own }] })).toEqual(["warning hooks.replay_unguarded"]);
     });
 
     it("warns where the agent could wake itself", () => {

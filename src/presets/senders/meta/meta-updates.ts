@@ -56,12 +56,13 @@ function messagingUpdate(item: unknown): MetaUpdate {
   if (valueAt(item, "message") !== undefined) {
     const isEcho = valueAt(item, "message.is_echo") === true;
     const isDeleted = valueAt(item, "message.is_deleted") === true;
+    const id = lineAt(item, "message.mid");
     return {
       ...common,
       kind: isEcho ? "echo" : "message",
       what: isEcho ? "message of the account" : isDeleted ? "message deleted" : "message",
       // A message that is deleted keeps its id.
-      id: joinText(":", lineAt(item, "message.mid"), isDeleted ? "deleted" : ""),
+      id: id !== "" && isDeleted ? `${id}:deleted` : id,
       text: joinText(
         "\n",
         textAt(item, "message.text"),

@@ -65,6 +65,11 @@ describe("the preset cloudflare", () => {
     expect(idOf({ certificate_id: "a" })).toBe(idOf({ certificate_id: "a" }));
   });
 
+  it("has no id without a time, by which the same alert of another day would be a copy", () => {
+    const { payload } = cloudflare.samples["access_custom_certificate_expiration_type"]!;
+    expect(readSample(cloudflare, { payload: { ...(payload as object), ts: undefined } }).deliveryId).toBeUndefined();
+  });
+
   it("takes the secret in its header, and no other", async () => {
     const verify = async (headers: Readonly<Record<string, string>>) => {
       const call = sampleCall(cloudflare, "health_check_status_notification", () => headers);

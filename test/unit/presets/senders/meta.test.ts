@@ -165,6 +165,7 @@ describe("the preset meta", () => {
     const message = { mid: "m1", text: "Hi" };
     expect(page({ sender: { id: "7" }, message }).deliveryId).toBe("m1");
     expect(page({ sender: { id: "7" }, message: { mid: "m1", is_deleted: true } }).deliveryId).toBe("m1:deleted");
+    expect(page({ sender: { id: "7" }, message: { is_deleted: true } }).deliveryId).toBeUndefined();
   });
 
   it("knows the comments and posts of the account itself", () => {

@@ -113,6 +113,13 @@ describe("the preset telegram", () => {
     expect(telegram.authorsOf({ ...context, payload: { update_id: 1, message: content } })).toEqual([{}]);
   });
 
+  it("counts no author of the beginning of a topic, to which every message in it is a reply", () => {
+    const created = { message_id: 7, from: { id: 2 }, forum_topic_created: { name: "Deployments" } };
+    const content = { from: { id: 1 }, text: "Do it", is_topic_message: true, reply_to_message: created };
+    const context = { path: "telegram", headers: {}, query: {}, now: new Date(0), settings: {} };
+    expect(telegram.authorsOf({ ...context, payload: { update_id: 1, message: content } })).toEqual([]);
+  });
+
   it("knows what the agent itself sent for a business account", () => {
     const from = { id: 7, is_bot: false, first_name: "Ada" };
     const sender_business_bot = { id: 9001, is_bot: true, username: "example_agent_bot" };

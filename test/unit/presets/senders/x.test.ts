@@ -89,9 +89,35 @@ describe("the preset x", () => {
     expect(read({ data: sent }).sender).toMatchObject({ own: true });
   });
 
+  it("reads direct messages of the X Activity API, and takes what the account sends for the agent's own", () => {
+    const direct = (event: string, from: string, to: string) => {
+      const message = { target: { recipient_id: to }, sender_id: from, message_data: { text: "hello!" } };
+      return {
+        data: {
+          event_uuid: "-6850472171600526495",
+          filter: { user_id: "1" },
+          event_type: event,
+          payload: {
+            direct_message_events: [{ type: "message_create", id: "20", message_create: message }],
+            users: { 1: { data: { id: "1", username: "me" } }, 2: { data: { id: "2", username: "ada_example" } } },
+          },
+        },
+      };
+    };
+    expect(read(direct("dm.received", "2", "1"))).toMatchObject({
+      event: "dm.received",
+      deliveryId: "dm.received:20",
+      sender: { name: "ada_example", id: "2", bot: false },
+      message: "X direct message by @ada_example\nhello!",
+    });
+    expect(read(direct("dm.sent", "1", "2")).sender).toEqual({ name: "me", id: "1", bot: true, own: true });
+  });
+
   it("skips typing, read receipts and requests without an event", () => {
     expect(sample("direct_message_indicate_typing").skip).toBe("someone is typing");
     expect(read({ direct_message_mark_read_events: [{ sender_id: "1" }] }).skip).toBe("a read receipt");
+    expect(read({ data: { event_type: "dm.indicate_typing", payload: {} } }).skip).toBe("someone is typing");
+    expect(read({ data: { event_type: "dm.read", payload: {} } }).skip).toBe("a read receipt");
     expect(read({}).skip).toBe("there is no event in it");
     expect(read(["tweet_create_events"]).skip).toBe("there is no event in it");
   });
