@@ -143,6 +143,48 @@ describe("the list of deliveries", () => {
     await opened.expectUnbroken();
   });
 
+  it("says which of the purged stay listed: the newest delivery of all does, without its request", async () => {
+    const { page } = opened;
+    await opened.call("some", { amount: 1 });
+    const newest = await opened.call("some", { amount: 1 });
+    await opened.show("deliveries?route=some");
+    await page.getByRole("button", { name: "Purge all that fit" }).click();
+    await page.getByRole("button", { name: "Purge 2", exact: true }).click();
+    await page.getByText(/^Purge: 2 of 2 done\. 1 stay listed for now, without a request/u).waitFor();
+    await opened.show(`deliveries/${newest}`);
+    await page.getByRole("button", { name: "Purge" }).click();
+    await page.getByText("Its request is removed. It stays listed for now").waitFor();
+    await page.getByRole("heading", { name: `Delivery ${newest}` }).waitFor();
+    await callMany(1, "newer");
+    await page.getByRole("button", { name: "Purge" }).click();
+    await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+    expect(await idsOf("route=some")).toEqual([]);
+    // The page may have read the delivery once more before it was left.
+    opened.problems.splice(0, opened.problems.length, ...opened.problems.filter((text) => !text.includes("404")));
+    await opened.expectUnbroken();
+  });
+
+  it("of open failures stays one of open failures when another filter is added, unless that is another state", async () => {
+    const { page } = opened;
+    const filtersOf = (): URLSearchParams => new URLSearchParams(page.url().split("?")[1]);
+    const filter = async (): Promise<void> => {
+      const shown = page.url();
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.waitForURL((url) => url.href !== shown);
+    };
+    await opened.show("deliveries?open=true");
+    await page.getByLabel("Route").fill("pager");
+    await filter();
+    expect(Object.fromEntries(filtersOf())).toEqual({ open: "true", route: "pager" });
+    await page.getByLabel("State").selectOption("failed");
+    await filter();
+    expect(filtersOf().get("open")).toBe("true");
+    await page.getByLabel("State").selectOption("done");
+    await filter();
+    expect(Object.fromEntries(filtersOf())).toEqual({ state: "done", route: "pager" });
+    await opened.expectUnbroken();
+  });
+
   it("does not do again what was done before an action on many failed", async () => {
     const { page } = opened;
     const sent: number[] = [];

@@ -95,6 +95,23 @@ describe("the sign-in of a page", () => {
   });
 });
 
+describe("the sign-out of a page", () => {
+  it("that the gateway does not get is no sign-out, says so, and is tried again", async () => {
+    const { page } = opened;
+    await opened.show("deliveries");
+    await page.route("**/console/api/sign-out", (route) => route.abort(), { times: 1 });
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("This browser may still be signed in. The gateway does not answer.").waitFor();
+    await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+    expect(await page.getByLabel("Gateway token").count()).toBe(0);
+    const signedOut = page.waitForResponse("**/console/api/sign-out");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    expect((await signedOut).status()).toBe(200);
+    await signInWithToken(page);
+    opened.problems.length = 0;
+  });
+});
+
 describe("the connection of a page", () => {
   it("is live on a page that reads nothing by itself", async () => {
     const tab = await opened.page.context().newPage();

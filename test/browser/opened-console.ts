@@ -40,6 +40,14 @@ const MAPPINGS = [
     to: "owner",
     retry: { delivery: { attempts: 1 } },
   },
+  // Its runs share a session.
+  {
+    id: "talk",
+    match: { path: "talk" },
+    messageTemplate: "{{text}}",
+    sessionKey: "hook:talk",
+    wakeMode: "next-heartbeat",
+  },
   { id: "repository", match: { path: "github" }, preset: "github", secret: GITHUB_SECRET },
   { id: "large", match: { path: "large" }, when: "payload.amount > 10.0", messageTemplate: "Large {{amount}}" },
 ];

@@ -53,6 +53,18 @@ export function useData<Body>(path: string | undefined, { live = true, everyMs }
   return { path, body, problem, reload };
 }
 
+interface LoadedPage<Body> extends Loaded<Body> {
+  /** Empty for the newest. */
+  readonly cursor: string;
+}
+
+/** Reads the page of a list whose cursor is in the URL; `path` has a query. */
+export function usePage<Body>(path: string, filters: URLSearchParams): LoadedPage<Body> {
+  const cursor = filters.get("cursor") ?? "";
+  const loaded = useData<Body>(cursor === "" ? path : `${path}&cursor=${encodeURIComponent(cursor)}`);
+  return { ...loaded, cursor };
+}
+
 interface Kept<Item> {
   readonly item: Item;
   /** True when it is no longer in the list. */

@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { render, type JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { isSignedIn, read, sendRequest } from "./client.ts";
+import { errorText, isSignedIn, read, sendRequest } from "./client.ts";
 import { connect, connection, disconnect } from "./live.ts";
 import { current, link, linkTo } from "./location.ts";
 import { ApprovalsView } from "./pages/approvals.tsx";
@@ -13,6 +13,7 @@ import { PlaygroundView } from "./pages/preview.tsx";
 import { OverviewView } from "./pages/overview.tsx";
 import { OutboxView, SessionView, SessionsView } from "./pages/sessions.tsx";
 import { WaitsView } from "./pages/waits.tsx";
+import { ActionButton } from "./parts.tsx";
 import { SignIn } from "./sign-in.tsx";
 
 const PAGES: readonly (readonly [page: string, title: string])[] = [
@@ -47,11 +48,11 @@ function Page(): JSX.Element {
   if (page === "playground") return <PlaygroundView key={filters.toString()} filters={filters} />;
   if (page === "backtest") return <BacktestView filters={filters} />;
   if (page === "hooks") return <HooksView />;
-  if (page === "sessions" && key !== "") return <SessionView key={key} sessionKey={key} />;
-  if (page === "sessions") return <SessionsView />;
+  if (page === "sessions" && key !== "") return <SessionView key={key} sessionKey={key} filters={filters} />;
+  if (page === "sessions") return <SessionsView filters={filters} />;
   if (page === "waits") return <WaitsView />;
   if (page === "approvals") return <ApprovalsView />;
-  if (page === "outbox") return <OutboxView />;
+  if (page === "outbox") return <OutboxView filters={filters} />;
   return <OverviewView />;
 }
 
@@ -69,9 +70,14 @@ function Console(): JSX.Element {
     void readHost();
   }, [isSignedIn.value]);
   if (!isSignedIn.value) return <SignIn />;
-  const signOut = async (): Promise<void> => {
-    await sendRequest("sign-out").catch(() => undefined);
-    isSignedIn.value = false;
+  const signOut = async (): Promise<undefined> => {
+    try {
+      await sendRequest("sign-out");
+      isSignedIn.value = false;
+    } catch (error) {
+      // Without an answer the cookie may be good as before: a form to sign in would hide that.
+      throw new Error(`This browser may still be signed in. ${errorText(error)} Try again.`, { cause: error });
+    }
   };
   return (
     <>
@@ -90,9 +96,9 @@ function Console(): JSX.Element {
         <span class="faint" role="status">
           {connection.value === "on" ? "● live" : "○ connecting"}
         </span>
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
+        <span>
+          <ActionButton label="Sign out" run={signOut} />
+        </span>
       </header>
       <main id="content" tabIndex={-1}>
         <Page />

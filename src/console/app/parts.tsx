@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import type { State } from "../../core/run.ts";
 import { errorText } from "./client.ts";
+import { linkTo } from "./location.ts";
 
 /** A sign beside the word: a state is never shown by color alone. */
 const SIGNS: Readonly<Record<State, string>> = {
@@ -89,12 +90,40 @@ export function Table({ label, titles, caption, box, children }: TableProps): JS
   );
 }
 
+interface PageLinksProps {
+  readonly page: string;
+  readonly of?: string;
+  readonly filters?: Readonly<Record<string, string>>;
+  /** Of the page that is shown; empty: it is the newest. */
+  readonly cursor: string;
+  /** Of the next older page; nothing: there is none, or it is not known yet. */
+  readonly next: string | null | undefined;
+  readonly children: string;
+}
+
+/** The ways from a page of a list to older rows, and back to the newest. */
+export function PageLinks({ page, of, filters = {}, cursor, next, children }: PageLinksProps): JSX.Element {
+  return (
+    <p class="bar">
+      {cursor !== "" && <a href={linkTo(page, of, filters)}>Newest</a>}
+      {next != null && <a href={linkTo(page, of, { ...filters, cursor: next })}>{children}</a>}
+    </p>
+  );
+}
+
 export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
   return text === undefined ? null : (
     <p class="note problem" role="alert">
       {text}
     </p>
   );
+}
+
+/** The second click of a double one would undo what the first has done, or answer the next question. */
+export function onFirstClick(act: () => void): (event: MouseEvent) => void {
+  return ({ detail }) => {
+    if (detail < 2) act();
+  };
 }
 
 export interface ActionProps {
@@ -127,10 +156,7 @@ export function ActionButton({ label, run, isMain = false, isDisabled = false }:
         type="button"
         class={isMain ? "main" : ""}
         disabled={isDisabled || isBusy.value}
-        // The second click of a double one would undo what the first has done, or answer the next question.
-        onClick={({ detail }) => {
-          if (detail < 2) void act();
-        }}
+        onClick={onFirstClick(() => void act())}
       >
         {label}
       </button>

@@ -19,6 +19,7 @@ import { enqueueEvent, shortKey } from "../shared/write-state.ts";
 import type {
   EventPage,
   MessagePage,
+  MessageQuery,
   OwnerMessages,
   PendingEvent,
   RequestedTurn,
@@ -203,8 +204,8 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat" |
     return this.#state.read("list", query);
   }
 
-  /** A session's messages, oldest first; none for an unknown key. Rejects with `InvalidCursorError`. */
-  messages(sessionKey: string, query: PageQuery): Promise<MessagePage> {
+  /** A session's messages, oldest first without an order; none for an unknown key. Rejects with `InvalidCursorError`. */
+  messages(sessionKey: string, query: MessageQuery): Promise<MessagePage> {
     return this.#state.read("messages", sessionKey, query);
   }
 

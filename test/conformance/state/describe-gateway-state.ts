@@ -287,6 +287,33 @@ export function describeGatewayState(name: string, open: () => Promise<OpenedSta
       ]);
     });
 
+    it("pages the messages of one session from the newest on, and misses none while others are added", async () => {
+      for (const number of numbers(3)) await commit(...run(`r${number}`, number));
+      await commit(...run("other", 4, "hook:y"));
+      const read = (cursor?: string) => state.read("messages", "hook:x", { limit: 3, order: "newest", cursor });
+      const said = ({ messages }: Awaited<ReturnType<typeof read>>) =>
+        messages.map(({ runId, role }) => `${role} ${runId}`);
+      const first = await read();
+      expect(said(first)).toEqual(["assistant r2", "user r2", "assistant r1"]);
+      await commit(...run("r3", 5));
+      const second = await read(first.nextCursor!);
+      expect([said(second), second.nextCursor]).toEqual([["user r1", "assistant r0", "user r0"], null]);
+      expect(said(await read())).toEqual(["assistant r3", "user r3", "assistant r2"]);
+    });
+
+    it("refuses a cursor that no page gave out as a wrong question, not as a failure of the database", async () => {
+      const page = { limit: 1, cursor: "nonsense" };
+      for (const read of [
+        () => state.read("list", page),
+        () => state.read("messages", MAIN, page),
+        () => state.read("messages", MAIN, { ...page, order: "newest" }),
+        () => state.read("pendingEvents", MAIN, page),
+        () => state.read("outbox", page),
+      ]) {
+        await expect(read()).rejects.toMatchObject({ code: "INVALID" });
+      }
+    });
+
     it("keeps how far each subscription has come, the latest of each, until it is removed", async () => {
       await commit(
         ["saveSubscription", { name: "b", record: "first" }],

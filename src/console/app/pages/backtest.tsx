@@ -5,6 +5,7 @@ import { type DayUse, forecastRuns, type RunForecast } from "../../../ingress/op
 import { errorText, read, sendRequest } from "../client.ts";
 import { linkTo } from "../location.ts";
 import { Problem, Table, Time } from "../parts.tsx";
+import { useStoppable } from "../stoppable.ts";
 
 const CHANGES: Readonly<Record<BacktestChange, string>> = {
   same: "as before",
@@ -28,8 +29,9 @@ export function BacktestView({ filters }: { readonly filters: URLSearchParams })
   const forecast = useSignal<readonly RunForecast[]>([]);
   const counts = useSignal<ReadonlyMap<BacktestChange, number>>(new Map());
   const rows = useSignal<readonly Backtested[]>([]);
-  const state = useSignal<"idle" | "busy" | "done">("idle");
+  const state = useSignal<"idle" | "busy" | "stopped" | "done">("idle");
   const problem = useSignal<string | undefined>(undefined);
+  const { begin, stop } = useStoppable();
   const run = async (since: string, edit: string): Promise<void> => {
     state.value = "busy";
     problem.value = undefined;
@@ -37,6 +39,7 @@ export function BacktestView({ filters }: { readonly filters: URLSearchParams })
     rows.value = [];
     forecast.value = [];
     const judged: Backtested[] = [];
+    const goesOn = begin();
     try {
       let cursor: string | null = null;
       do {
@@ -47,6 +50,7 @@ export function BacktestView({ filters }: { readonly filters: URLSearchParams })
           ...(cursor === null ? {} : { cursor }),
         };
         const page = await sendRequest<BacktestPage>("deliveries/backtest", body);
+        if (!goesOn()) return;
         const counted = new Map(counts.value);
         for (const { change } of page.deliveries) counted.set(change, (counted.get(change) ?? 0) + 1);
         counts.value = counted;
@@ -55,11 +59,17 @@ export function BacktestView({ filters }: { readonly filters: URLSearchParams })
         cursor = page.nextCursor;
       } while (cursor !== null);
       const { mappings } = await read<Stats>(`deliveries/stats?${new URLSearchParams({ since }).toString()}`);
+      if (!goesOn()) return;
       forecast.value = forecastRuns(judged, mappings);
     } catch (error) {
+      if (!goesOn()) return;
       problem.value = errorText(error);
     }
     state.value = "done";
+  };
+  const halt = (): void => {
+    stop();
+    state.value = "stopped";
   };
   const submit = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -86,6 +96,11 @@ export function BacktestView({ filters }: { readonly filters: URLSearchParams })
           <button type="submit" class="main" disabled={state.value === "busy"}>
             Run
           </button>
+          {state.value === "busy" && (
+            <button type="button" onClick={halt}>
+              Stop
+            </button>
+          )}
         </div>
         <details open={filters.has("edit")}>
           <summary>Edited configuration</summary>
@@ -98,6 +113,7 @@ export function BacktestView({ filters }: { readonly filters: URLSearchParams })
       <Problem text={problem.value} />
       <p role="status">
         {state.value === "busy" && "Judging … "}
+        {state.value === "stopped" && "Stopped before the end. "}
         {[...counts.value].map(([change, count]) => `${CHANGES[change]}: ${count}`).join("; ")}
         {state.value === "done" && counts.value.size === 0 && problem.value === undefined && "No delivery fits."}
       </p>

@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { errorText, read, sendRequest } from "../client.ts";
-import { Problem } from "../parts.tsx";
+import { ActionButton, onFirstClick, Problem } from "../parts.tsx";
+import { useStoppable } from "../stoppable.ts";
 
 interface BulkAnswer {
   readonly matched: number;
@@ -50,31 +51,41 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
   const said = useSignal("");
   const problem = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
+  const { begin, stop } = useStoppable();
   const target = targetOf(ids, filter);
 
   const count = async (operation: Operation): Promise<void> => {
     await guarded(async () => {
       // A replay passes over failures that are no longer open; others would take them as well.
+      const goesOn = begin();
       const isOfOpen = ids.length === 0 && filter.open === "true" && operation !== "replay";
-      const open = isOfOpen ? await openFailures(filter) : undefined;
+      const open = isOfOpen ? await openFailures(filter, goesOn) : undefined;
+      if (!goesOn()) return;
       const wanted = open === undefined ? target : { ids: open.ids };
       const answer = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ...wanted, dryRun: true });
       const planned = answer.deliveries.filter(({ outcome }) => outcome === "planned").map(({ id }) => id);
       const skipped = answer.deliveries.length - planned.length;
       plan.value = { operation, ids: planned, skipped, more: open?.more ?? answer.more };
-      said.value = "";
     });
   };
   const carryOut = async (confirmed: Plan): Promise<void> => {
     const { operation, ids } = confirmed;
     await guarded(async () => {
+      const goesOn = begin();
       let changed = 0;
+      let emptied = 0;
+      const sayDone = (how: string): void => {
+        const kept = ` ${emptied} stay listed for now, without a request: the newest delivery, or copies of it could arrive.`;
+        said.value = `${how}: ${changed} of ${ids.length} done.${emptied === 0 ? "" : kept}`;
+      };
       try {
         for (let at = 0; at < ids.length; at += AT_ONCE) {
+          if (!goesOn()) return sayDone("Stopped");
           progress.value = { done: at, of: ids.length };
           const part = ids.slice(at, at + AT_ONCE);
           const { deliveries, stopped } = await sendRequest<BulkAnswer>(`deliveries/${operation}`, { ids: part });
           changed += deliveries.filter(({ outcome }) => !["left", "refused", "unknown"].includes(outcome)).length;
+          emptied += deliveries.filter(({ outcome }) => outcome === "emptied").length;
           // What is done is not done again, should the rest fail and be confirmed once more.
           const treated = new Set(deliveries.map(({ id }) => id));
           plan.value = { ...confirmed, ids: ids.slice(at).filter((id) => !treated.has(id)) };
@@ -83,13 +94,14 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
       } catch (error) {
         throw new Error(`${changed} of ${ids.length} were treated: ${errorText(error)}`, { cause: error });
       }
-      said.value = `${VERBS[operation]}: ${changed} of ${ids.length} done.`;
+      sayDone(VERBS[operation]);
       plan.value = undefined;
       onDone();
     });
   };
   const guarded = async (work: () => Promise<void>): Promise<void> => {
     isBusy.value = true;
+    said.value = "";
     problem.value = undefined;
     try {
       await work();
@@ -123,6 +135,7 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
           plan={plan.value}
           progress={progress.value}
           onConfirm={(confirmed) => void carryOut(confirmed)}
+          onStop={stop}
           onCancel={() => (plan.value = undefined)}
         />
       )}
@@ -134,15 +147,23 @@ interface ConfirmProps {
   readonly plan: Plan;
   readonly progress: { readonly done: number; readonly of: number } | undefined;
   readonly onConfirm: (plan: Plan) => void;
+  readonly onStop: () => void;
   readonly onCancel: () => void;
 }
 
-function Confirm({ plan, progress, onConfirm, onCancel }: ConfirmProps): JSX.Element {
+function Confirm({ plan, progress, onConfirm, onStop, onCancel }: ConfirmProps): JSX.Element {
   const { operation, ids, skipped, more } = plan;
   if (progress !== undefined) {
+    const stop = async (): Promise<string> => {
+      onStop();
+      return "Stopping …";
+    };
     return (
-      <p class="note" role="status">
-        <progress aria-label="Progress" max={progress.of} value={progress.done} /> {progress.done} of {progress.of}
+      <p class="note">
+        <span role="status">
+          <progress aria-label="Progress" max={progress.of} value={progress.done} /> {progress.done} of {progress.of}
+        </span>{" "}
+        <ActionButton label="Stop" run={stop} />
       </p>
     );
   }
@@ -153,7 +174,7 @@ function Confirm({ plan, progress, onConfirm, onCancel }: ConfirmProps): JSX.Ele
         {skipped > 0 && ` ${skipped} are left as they are.`}
         {more && " There are more than can be done at once."}
       </p>
-      <button type="button" class="main" disabled={ids.length === 0} onClick={() => onConfirm(plan)}>
+      <button type="button" class="main" disabled={ids.length === 0} onClick={onFirstClick(() => onConfirm(plan))}>
         {VERBS[operation]} {ids.length}
       </button>{" "}
       <button type="button" onClick={onCancel}>
@@ -164,10 +185,13 @@ function Confirm({ plan, progress, onConfirm, onCancel }: ConfirmProps): JSX.Ele
 }
 
 /** The newest of those that the list shows: in a filter of the API, a failure that is no longer open is one as well. */
-async function openFailures(filter: Readonly<Record<string, string>>): Promise<{ ids: string[]; more: boolean }> {
+async function openFailures(
+  filter: Readonly<Record<string, string>>,
+  goesOn: () => boolean,
+): Promise<{ ids: string[]; more: boolean }> {
   const ids: string[] = [];
   let cursor: string | null = "";
-  while (cursor !== null && ids.length < MAX_NAMED) {
+  while (cursor !== null && ids.length < MAX_NAMED && goesOn()) {
     const query = Object.entries({ ...filter, cursor, limit: "200" }).filter(([, value]) => value !== "");
     const page: ListPage = await read(`deliveries?${new URLSearchParams(query).toString()}`);
     ids.push(...page.deliveries.map(({ id }) => id));

@@ -5,7 +5,7 @@ import { STATES } from "../../../core/run.ts";
 import type { HookStates } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
-import { durationText, Problem, StateMark, Table, Time } from "../parts.tsx";
+import { durationText, PageLinks, Problem, StateMark, Table, Time } from "../parts.tsx";
 import { BulkBar } from "./bulk.tsx";
 
 interface Page {
@@ -30,7 +30,7 @@ export function DeliveriesView({ filters }: { readonly filters: URLSearchParams 
     <>
       <h1>Deliveries</h1>
       <FilterForm written={written} />
-      <List key={query} query={query} written={written} />
+      <List key={query} query={query} written={written} cursor={cursor} />
     </>
   );
 }
@@ -41,6 +41,8 @@ function FilterForm({ written }: { readonly written: Readonly<Record<string, str
     const form = new FormData(event.currentTarget);
     const fields: Record<string, string> = {};
     for (const [name, value] of form) fields[name] = typeof value === "string" ? value.trim() : "";
+    // A state that no open failure has asks for others.
+    if (["", "failed"].includes(fields["state"] ?? "")) fields["open"] = written["open"] ?? "";
     location.hash = linkTo("deliveries", "", fields);
   };
   const field = (name: string, label: string, hint = ""): JSX.Element => (
@@ -83,10 +85,11 @@ function FilterForm({ written }: { readonly written: Readonly<Record<string, str
 interface ListProps {
   readonly query: string;
   readonly written: Readonly<Record<string, string>>;
+  readonly cursor: string;
 }
 
 /** New deliveries wait behind a link: the rows that are being read stay where they are. */
-function List({ query, written }: ListProps): JSX.Element {
+function List({ query, written, cursor }: ListProps): JSX.Element {
   const { body, problem, reload } = useData<Page>(`deliveries?${query}`);
   const shown = useSignal<Page | undefined>(undefined);
   const chosen = useSignal<ReadonlySet<string>>(new Set());
@@ -128,12 +131,9 @@ function List({ query, written }: ListProps): JSX.Element {
         choose={(ids) => (chosen.value = ids)}
       />
       {rows.length === 0 && <p>{nextCursor === null ? "No delivery fits." : "None of the latest fits."}</p>}
-      <p class="bar">
-        {query.includes("cursor=") && <a href={linkTo("deliveries", "", written)}>Newest</a>}
-        {nextCursor !== null && (
-          <a href={linkTo("deliveries", "", { ...written, cursor: nextCursor })}>Older deliveries</a>
-        )}
-      </p>
+      <PageLinks page="deliveries" filters={written} cursor={cursor} next={nextCursor}>
+        Older deliveries
+      </PageLinks>
     </>
   );
 }

@@ -139,6 +139,7 @@ interface ActionsProps {
 }
 
 interface Outcome {
+  readonly outcome: string;
   readonly replay?: { readonly deliveryId: string };
 }
 
@@ -164,9 +165,14 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
     await reload();
     return "Resolved.";
   };
-  const purge = async (): Promise<undefined> => {
-    await sendRequest(path, {}, "DELETE");
-    location.hash = linkTo("deliveries");
+  const purge = async (): Promise<string | undefined> => {
+    const { outcome } = await sendRequest<Outcome>(path, {}, "DELETE");
+    if (outcome !== "emptied") {
+      location.hash = linkTo("deliveries");
+      return undefined;
+    }
+    await reload();
+    return "Its request is removed. It stays listed for now: it is the newest delivery, or copies of it could arrive.";
   };
   return (
     <div class="bar">

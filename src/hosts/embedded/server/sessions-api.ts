@@ -15,6 +15,7 @@ import { readBody } from "../../../http/read-body.ts";
 import type { Approvals } from "../agents/approvals.ts";
 import type { EmbeddedChannels } from "../channels.ts";
 import type { EmbeddedSessions } from "../sessions.ts";
+import type { MessageQuery } from "../state/session-reads.ts";
 
 const BODY_LIMITS = { maxBytes: 16_384, timeoutMs: 10_000 };
 const MAX_RECIPIENT_CHARS = 1_000;
@@ -87,7 +88,7 @@ export class SessionsApi {
     return {
       sessions: { GET: async ({ search }) => answerJson(200, await sessions.list(pageOf(search))) },
       "sessions/*/messages": {
-        GET: async (call) => answerJson(200, await sessions.messages(this.#sessionKey(call), pageOf(call.search))),
+        GET: async (call) => answerJson(200, await sessions.messages(this.#sessionKey(call), messagesOf(call.search))),
       },
       "sessions/*/events": {
         GET: async (call) => answerJson(200, await sessions.pendingEvents(this.#sessionKey(call), pageOf(call.search))),
@@ -107,6 +108,13 @@ export class SessionsApi {
 
 function pageOf(search: string): ReturnType<typeof readPage> {
   return readPage(readApiQuery(search, ["limit", "cursor"]));
+}
+
+function messagesOf(search: string): MessageQuery {
+  const query = readApiQuery(search, ["limit", "cursor", "order"]);
+  const order = query.get("order") ?? "oldest";
+  if (order !== "oldest" && order !== "newest") throw new ApiQueryError("order must be oldest or newest.");
+  return { ...readPage(query), order };
 }
 
 function answerFound(body: object | undefined): ApiReply {

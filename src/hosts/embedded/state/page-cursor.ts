@@ -1,5 +1,6 @@
 /** Pages of the embedded gateway's lists. */
-import { ApiQueryError, UNKNOWN_CURSOR } from "../../../api/request.ts";
+import { UNKNOWN_CURSOR } from "../../../api/request.ts";
+import { StoreError } from "../../../storage/delivery-store.ts";
 
 /** Which page of a list is asked for. */
 export interface PageQuery {
@@ -9,14 +10,15 @@ export interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
+/** Which end of a list a page is counted from. */
+export type PageOrder = "oldest" | "newest";
+
 const MAX_PAGE = 200;
 
-/** Thrown for a cursor that no page gave out. */
-export class InvalidCursorError extends ApiQueryError {
-  override readonly name = "InvalidCursorError";
-
+/** Thrown for a cursor that no page gave out; of a store, so that no database takes it for a failure of its own. */
+export class InvalidCursorError extends StoreError {
   constructor() {
-    super(UNKNOWN_CURSOR);
+    super("INVALID", UNKNOWN_CURSOR);
   }
 }
 

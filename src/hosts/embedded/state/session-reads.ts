@@ -2,7 +2,7 @@
 import type { TextRights } from "../../../core/agent-rights.ts";
 import type { ChannelTarget, HeartbeatRequest } from "../../../core/host.ts";
 import type { RowOf, RowShape } from "../../../storage/sqlite/engine/row-query.ts";
-import { cutPage, pageSize, readCursor, type PageQuery } from "./page-cursor.ts";
+import { cutPage, pageSize, readCursor, type PageOrder, type PageQuery } from "./page-cursor.ts";
 import type { MessageRole } from "./operations.ts";
 import { first, fitting, query, rows, type StateTask } from "./state-task.ts";
 
@@ -74,10 +74,10 @@ const older = query(
   `SELECT ${SESSION_COLUMNS} FROM embedded_session WHERE (active_at, id) < ($1, $2)
    ORDER BY active_at DESC, id DESC LIMIT $3`,
 );
-const messagesAfter = query(
-  { ...TEXT_ROW, role: "text", runId: "text?" },
-  `SELECT id, at, text, role, run_id AS "runId" FROM embedded_message WHERE ${BY_KEY} AND id > $2 ORDER BY id LIMIT $3`,
-);
+const MESSAGE_ROW = { ...TEXT_ROW, role: "text", runId: "text?" } as const satisfies RowShape;
+const MESSAGES = `SELECT id, at, text, role, run_id AS "runId" FROM embedded_message WHERE ${BY_KEY}`;
+const messagesAfter = query(MESSAGE_ROW, `${MESSAGES} AND id > $2 ORDER BY id LIMIT $3`);
+const messagesBefore = query(MESSAGE_ROW, `${MESSAGES} AND id < $2 ORDER BY id DESC LIMIT $3`);
 const ownMessages = query(
   { ...TEXT_ROW, role: "text" },
   `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 AND text <> ''
@@ -140,6 +140,11 @@ export interface SessionPage {
   readonly nextCursor: string | null;
 }
 
+export interface MessageQuery extends PageQuery {
+  /** `oldest` when absent; the pages of one list have one order. */
+  readonly order?: PageOrder | undefined;
+}
+
 export interface MessagePage {
   readonly messages: readonly SessionMessage[];
   readonly nextCursor: string | null;
@@ -160,11 +165,12 @@ export const sessionReads = {
     return { sessions: shown.map(summarize), nextCursor };
   },
 
-  /** Oldest first, runs and turns as they were stored. */
-  *messages(key: string, page: PageQuery): StateTask<MessagePage> {
+  /** Runs and turns as they were stored, the oldest first unless the query says otherwise. */
+  *messages(key: string, page: MessageQuery): StateTask<MessagePage> {
     const size = pageSize(page);
-    const [after = 0] = readCursor(page, 1) ?? [];
-    const found = yield* rows(messagesAfter, key, after, size + 1);
+    const isNewestFirst = page.order === "newest";
+    const [from = isNewestFirst ? Number.MAX_SAFE_INTEGER : 0] = readCursor(page, 1) ?? [];
+    const found = yield* rows(isNewestFirst ? messagesBefore : messagesAfter, key, from, size + 1);
     const { page: shown, nextCursor } = cutPage(found, size, (row) => [row.id]);
     return {
       messages: shown.map(({ id, role, text, at, runId }) => ({

@@ -134,6 +134,27 @@ describe("GET /api/v1/sessions", () => {
     expect(messages[0]?.time).toMatch(/^\d{4}-.*Z$/u);
   });
 
+  it("lists a session's messages from either end", async () => {
+    const { sessions } = await json<{ sessions: { key: string; messages: number }[] }>("sessions");
+    const key = encodeURIComponent(sessions.find(({ messages }) => messages === 2)?.key ?? "");
+    const roles = async (query: string): Promise<[roles: readonly string[], nextCursor: string | null]> => {
+      const { messages, nextCursor } = await json<{ messages: { role: string }[]; nextCursor: string | null }>(
+        `sessions/${key}/messages?${query}`,
+      );
+      return [messages.map(({ role }) => role), nextCursor];
+    };
+    expect(await roles("")).toEqual([["user", "assistant"], null]);
+    expect(await roles("order=oldest")).toEqual([["user", "assistant"], null]);
+    expect(await roles("order=newest")).toEqual([["assistant", "user"], null]);
+    const [latest, cursor] = await roles("order=newest&limit=1");
+    expect(latest).toEqual(["assistant"]);
+    expect(await roles(`order=newest&limit=1&cursor=${cursor}`)).toEqual([["user"], null]);
+    expect((await json<ErrorBody>("sessions/x/messages?order=desc", 400)).error).toBe(
+      "order must be oldest or newest.",
+    );
+    expect((await json<ErrorBody>("sessions?order=newest", 400)).error).toContain("this path takes limit, cursor");
+  });
+
   it("answers 400 to a key or cursor that cannot be read", async () => {
     expect((await json<ErrorBody>("sessions/%zz/events", 400)).error).toContain("percent sign");
     expect((await json<ErrorBody>("sessions/x/messages?cursor=a", 400)).error).toContain("cursor");
