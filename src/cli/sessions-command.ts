@@ -15,8 +15,6 @@ export interface PageOptions extends GatewayCommandOptions {
 /** The page that the API gives at most. */
 const PAGE = 200;
 const KEY_CHARS = 60;
-/** Messages of one session that are read for the newest of them. */
-const MAX_READ = 10_000;
 
 /** Prints what the channels were given, the newest first. */
 export async function listOutbox(options: PageOptions, io: CliIo): Promise<void> {
@@ -56,12 +54,11 @@ export async function listSessions(options: PageOptions, io: CliIo): Promise<voi
 export async function showSession(session: string, options: PageOptions, io: CliIo): Promise<void> {
   const access = await reachGateway(options, io);
   const path = `/sessions/${encodeURIComponent(session)}`;
-  // The API gives the oldest first.
-  const [all, events] = await Promise.all([
-    readPages<SessionMessage>(access, { path: `${path}/messages`, key: "messages" }, { limit: MAX_READ }),
+  const [newest, events] = await Promise.all([
+    readPages<SessionMessage>(access, { path: `${path}/messages`, key: "messages", order: "newest" }, options),
     readPages<PendingEvent>(access, { path: `${path}/events`, key: "events" }, options),
   ]);
-  const messages = all.slice(-options.limit);
+  const messages = newest.toReversed();
   if (options.json === true) {
     print({ session, messages, events }, io);
     return;
@@ -74,11 +71,13 @@ export async function showSession(session: string, options: PageOptions, io: Cli
 interface PagedList {
   readonly path: string;
   readonly key: "messages" | "sessions" | "events";
+  /** Default: that of the list. */
+  readonly order?: "newest";
 }
 
 async function readPages<Item>(
   access: GatewayAccess,
-  { path, key }: PagedList,
+  { path, key, order }: PagedList,
   { limit }: Pick<PageOptions, "limit">,
 ): Promise<Item[]> {
   const items: Item[] = [];
@@ -86,6 +85,7 @@ async function readPages<Item>(
   do {
     const query = new URLSearchParams({
       limit: String(Math.min(PAGE, limit - items.length)),
+      ...(order === undefined ? {} : { order }),
       ...(cursor === null ? {} : { cursor }),
     });
     const page: Readonly<Record<string, unknown>> = await askGateway(access, `${path}?${query.toString()}`);

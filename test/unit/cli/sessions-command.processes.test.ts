@@ -83,6 +83,9 @@ describe("what agents said", () => {
       messages: [{ role: "user" }, { role: "assistant" }],
       events: [],
     });
+    expect(await json("sessions", "show", ofRun, "--limit", "1", "--url", url)).toMatchObject({
+      messages: [{ role: "assistant" }],
+    });
     expect(await run("sessions", "show", "nothing", "--url", url)).toBe(
       'Nothing was said in the session "nothing" yet.\n',
     );
