@@ -113,7 +113,7 @@ export function describeChannel(under: ChannelUnderTest): void {
       expect(platform.taken.every((part) => part.startsWith("Paragraph"))).toBe(true);
     });
 
-    it("sends no part that its platform refuses for its length, whatever the text", async () => {
+    it("sends no part that its platform refuses for its length, whatever the text", { timeout: 30_000 }, async () => {
       // More bytes than characters; longer with its escapes; longer with its marks, here of a list and a quotation.
       const texts = ["語", "& <語>", "- a\n語", "> a\n語", '"\n語'].map((start) => [start, "\n語"]);
       for (const [start = "", next = ""] of [...texts, ["", "語"], ["", "& <語> "]]) {
