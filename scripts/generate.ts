@@ -34,7 +34,11 @@ export function generatedFiles(): GeneratedFile[] {
   const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Package;
   return [
     { path: "plugin.json", text: `${JSON.stringify(manifest(about), null, 2)}\n` },
-    { path: "openclaw.plugin.json", text: `${JSON.stringify(openClawManifest(about), null, 2)}\n` },
+    // OpenClaw alone reads it: without spaces before the lines the package is 4 KB smaller.
+    {
+      path: "openclaw.plugin.json",
+      text: `${JSON.stringify(openClawManifest(about), null, 1).replaceAll(/^ +/gmu, "")}\n`,
+    },
     {
       path: "docs/use/configuration.md",
       text: `${reference(configSchema, "hooks", INTRODUCTION)}\n${presetReference(describe)}`,
