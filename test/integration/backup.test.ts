@@ -195,7 +195,7 @@ describe("reveille restore", () => {
       const at = join(folder, "at");
       mkdirSync(at);
       chownSync(at, NOBODY, OTHER);
-      // The second time, what was there is moved aside, and the lock is made anew.
+      // The second time, what was there is moved aside, and there is a new lock.
       for (const args of [["restore", file] as const, ["restore", file, "--force"] as const]) {
         expect((await run(args, { at })).err).toBe("");
         const all = readdirSync(at, { recursive: true, encoding: "utf8" });

@@ -244,15 +244,15 @@ export class EmbeddedGateway {
     return await this.#config.reload({
       plugins,
       isAbandoned,
-      activate: (inForce) => {
+      activate: (active) => {
         this.#guard.configure(this.#config.current.gateway);
         this.#api?.configure(this.#config.current);
         parts.heartbeat.reschedule();
         const routes = new RoutingTable();
         // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.
-        if (inForce !== before) this.#routes = routes;
+        if (active !== before) this.#routes = routes;
         try {
-          this.#fill(routes, inForce);
+          this.#fill(routes, active);
           this.#routes = routes;
         } finally {
           server.use(this.#routes);

@@ -33,15 +33,9 @@ export function limitShutdownTaps(
 
 /** A plugin that fails or hangs must not keep the database from being closed. */
 export async function untilPluginsEnd(done: Promise<unknown>, leftMs: number, logger: Logger): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    late.reject(new Error("A plugin has not come to an end by the deadline of the shutdown."));
-  }, leftMs + PLUGIN_GRACE_MS);
   try {
-    await Promise.race([done, late.promise]);
+    await endWithin(done, leftMs + PLUGIN_GRACE_MS, "A plugin has not come to an end by the deadline of the shutdown.");
   } catch (error) {
     logger.error({ err: error }, "a plugin did not shut down in order");
-  } finally {
-    clearTimeout(timer);
   }
 }

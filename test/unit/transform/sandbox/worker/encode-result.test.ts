@@ -33,8 +33,8 @@ describe("encodeResult", () => {
   ])(
     "refuses what JSON would make a null of, or an empty object that means the mapping's own action: %#",
     (value, reason) => {
-      const told = `${reason} it has to return an object, an array of objects, null or undefined`;
-      expect(encode(value)).toEqual({ ok: false, reason: told });
+      const message = `${reason} it has to return an object, an array of objects, null or undefined`;
+      expect(encode(value)).toEqual({ ok: false, reason: message });
     },
   );
 
