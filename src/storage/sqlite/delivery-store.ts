@@ -40,8 +40,8 @@ import { OpenRunReader } from "./readers/open-runs.ts";
 import { ReplayableReader } from "./readers/replayable.ts";
 import { StoredDeliveryReader } from "./readers/stored-delivery.ts";
 
-/** Deliveries that one call of `remove` takes. */
-const MAX_REMOVED = 64;
+/** Deliveries that go in one transaction: calls that come meanwhile wait for no more. */
+const MAX_AT_ONCE = 64;
 
 /** To be among the modules of the {@link SqliteDatabase} that a {@link SqliteDeliveryStore} is opened on. */
 export const sqliteStoreModule: URL = siblingUrl("store-module", import.meta.url);
@@ -112,8 +112,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
 
   /** Those that are open at the time of the call; runs accepted later are not among them. */
   openRuns(): AsyncIterable<OpenRun> {
-    const check = (): void => this.assertOpen();
-    return this.#openRuns.before(this.#nextSeq * RUNS_PER_DELIVERY, check);
+    return this.#openRuns.before(this.#nextSeq * RUNS_PER_DELIVERY, () => this.assertOpen());
   }
 
   async loadRun(runId: string): Promise<StoredRun> {
@@ -215,7 +214,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   /** Throws a RangeError for more than 64. */
   async remove(deliveryIds: readonly string[], now: number): Promise<RemoveOutcome> {
     this.assertOpen();
-    if (deliveryIds.length > MAX_REMOVED) throw new RangeError(`At most ${MAX_REMOVED} deliveries go at a time.`);
+    if (deliveryIds.length > MAX_AT_ONCE) throw new RangeError(`At most ${MAX_AT_ONCE} deliveries go at a time.`);
     const args: (string | number)[] = [now];
     let unknown = 0;
     for (const id of deliveryIds) {
@@ -229,8 +228,13 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
 
   async prune(limits: PruneLimits): Promise<PruneOutcome> {
     this.assertOpen();
-    const args = [limits.now, limits.removeBefore, limits.emptyBefore, limits.maxBytes, limits.most];
-    const [removed, emptied, more] = await this.write<[number, number, number]>("store.prune", args);
+    const { now, removeBefore, emptyBefore, maxBytes, most = MAX_AT_ONCE } = limits;
+    let [removed, emptied, more] = [0, 0, 1];
+    for (let left = most; left > 0 && more === 1; left -= MAX_AT_ONCE) {
+      const args = [now, removeBefore, emptyBefore, maxBytes, Math.min(left, MAX_AT_ONCE)];
+      const step = await this.write<[number, number, number]>("store.prune", args);
+      [removed, emptied, more] = [removed + step[0], emptied + step[1], step[2]];
+    }
     return { removed, emptied, more: more === 1 };
   }
 
@@ -284,12 +288,10 @@ function runKey(id: string): RunKey {
   return key;
 }
 
-const FILE_NAME = "reveille-deliveries.sqlite";
-
 /** Opens a store in a file of its own in the host's state directory; closing it closes the file. */
 export async function openSqliteStore(host: Pick<GatewayHost, "paths" | "logger">): Promise<DeliveryStore> {
   const database = await SqliteDatabase.open({
-    file: join(host.paths.stateDir, FILE_NAME),
+    file: join(host.paths.stateDir, "reveille-deliveries.sqlite"),
     modules: [sqliteStoreModule],
     logger: host.logger,
   });

@@ -3,6 +3,7 @@ import type { DeliverySummary } from "../../../core/delivery.ts";
 import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../delivery-store.ts";
 import { codeOfEnded, codeOfLevel, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape, snapshotReader } from "../engine/row-query.ts";
+import { shareCore } from "../engine/share-core.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
 import { QUOTED_BYTES } from "../quotation.ts";
 import { digestQuery } from "./delivery-digest.ts";
@@ -48,6 +49,7 @@ class DeliveryTextSearch {
     const found: Row[] = [];
     let bytes = 0;
     for (const [index, row] of rows.entries()) {
+      shareCore();
       const result = this.#search.get(row.seq, wanted);
       bytes += result?.bytes ?? 0;
       if (result?.found === 1) found.push(row);
@@ -192,7 +194,10 @@ export class DeliveryList {
         if (range === undefined) return undefined;
         const lowest = Math.max(range.lowest, ...choices.map((choice) => lowestSeq(choice, range.before)));
         const window = this.#find(choices, { before: range.before, lowest }, query, limit);
-        for (const row of window.rows) deliveries.push(deliverySummary(row, this.#runs.all(row.seq)));
+        for (const row of window.rows) {
+          shareCore();
+          deliveries.push(deliverySummary(row, this.#runs.all(row.seq)));
+        }
         return window.next ?? (lowest === 0 ? undefined : lowest);
       });
     } while (next !== undefined && deliveries.length < query.limit && performance.now() < endMs);

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { RUNS_PER_DELIVERY } from "../codes.ts";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
+import { shareCore } from "../engine/share-core.ts";
 import { restoreSpec, textOf } from "../stored-spec.ts";
 import { BLOCK, DigestBits, FULL_DIGEST } from "./delivery-digest.ts";
 
@@ -98,6 +99,7 @@ export class DigestBuilder {
       bits.add({ route, actor: sender, level, texts: [name, mapping_id, route, event, reason] });
     }
     for (const { reason, spec, text } of this.#runs.iterate(from * RUNS_PER_DELIVERY, to * RUNS_PER_DELIVERY)) {
+      shareCore();
       bits.addTexts(reason, text ?? (spec === null ? null : textOf(restoreSpec({ json: spec, text }))));
     }
     return [block, ...times, bits.finish()];

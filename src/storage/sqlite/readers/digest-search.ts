@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
+import { shareCore } from "../engine/share-core.ts";
 import { BLOCK, BYTES_WITH_BIT, type DigestQuery, mayFind } from "./delivery-digest.ts";
 
 /** Blocks that are read together. */
@@ -45,6 +46,7 @@ export class DigestSearch {
     while (probes.length < 2 * PROBES) probes.push(null);
     const rows = this.#downwards.iterate(at, query.receivedFrom, query.receivedBefore, ...probes);
     for (const { block, bits } of rows) {
+      shareCore();
       // Between two digests, or above the newest, are blocks that have none yet.
       if (block < at) first ??= at;
       at = block;

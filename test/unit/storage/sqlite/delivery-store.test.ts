@@ -36,6 +36,23 @@ describe("SqliteDeliveryStore", () => {
     await store.close();
   });
 
+  it("removes what is old in transactions of 64, so that a call does not wait for the rest", async () => {
+    const store = SqliteDeliveryStore.open(database);
+    const old = Array.from({ length: 200 }, () =>
+      store.accept(newDelivery({ runs: [], ended: { state: "filtered", reason: "r" } })),
+    );
+    await Promise.all(old);
+    const order: string[] = [];
+    const limits = { now: RECEIVED_AT, removeBefore: RECEIVED_AT + 1, emptyBefore: 0, maxBytes: null, most: 150 };
+    const pruned = store.prune(limits).finally(() => order.push("removed"));
+    const accepted = store.accept(newDelivery()).finally(() => order.push("accepted"));
+    expect(await pruned).toEqual({ removed: 150, emptied: 0, more: true });
+    await accepted;
+    expect(order).toEqual(["accepted", "removed"]);
+    expect(await store.prune({ ...limits, most: 320 })).toEqual({ removed: 50, emptied: 0, more: false });
+    await store.close();
+  });
+
   describe("a run that the commit of its delivery carries out", () => {
     const runs = [{ lane: "a", spec: wakeSpec() }];
     const stateOf = async (store: SqliteDeliveryStore, id: string) => {
