@@ -11,7 +11,7 @@ export type Fitted = { readonly content: string } | { readonly problem: string }
 export type Fit = (reply: string, kind: TextKind | undefined) => Fitted;
 
 /** A form that a model puts between the fences of a code block is one all the same; any other text beside it is not. */
-const FENCED = /^```(?:json)?\n([\s\S]*)\n```$/u;
+const FENCED = /^```(?:json)?\s*\n([\s\S]*)\n```$/iu;
 
 /** Compiles the check of a form. */
 export function compileFit(form: ExtractForm): Fit {

@@ -32,6 +32,7 @@ describe("the reply of a model to a form", () => {
 
   it("is taken out of the fences of a code block, and out of nothing else", () => {
     expect(fit('```json\n{"title":"x"}\n```', undefined)).toEqual({ content: '{\n  "title": "x"\n}' });
+    expect(fit('```JSON \r\n{"title":"x"}\r\n```', undefined)).toHaveProperty("content");
     expect(fit('Here it is:\n```json\n{"title":"x"}\n```', undefined)).toHaveProperty("problem");
   });
 
