@@ -98,10 +98,9 @@ export class Metrics {
     ];
   }
 
-  #current({ backlog, outages, hooks }: Gauges): readonly Measured[] {
+  #waiting(backlog: NonNullable<Gauges["backlog"]>): readonly Measured[] {
     const { oldestQueuedAt } = backlog;
     const ageMs = oldestQueuedAt === null ? 0 : Math.max(0, this.#sources.clock.now() - oldestQueuedAt);
-    const { user, system } = process.cpuUsage();
     const states = (["queued", "running", "held"] as const).map((state) => ({
       labels: { state },
       value: backlog[state],
@@ -111,6 +110,13 @@ export class Metrics {
       gauge("reveille_oldest_queued_seconds", "Age of the oldest queued run; 0 when none is queued.", [
         { labels: {}, value: ageMs / 1_000 },
       ]),
+    ];
+  }
+
+  #current({ backlog, outages, hooks }: Gauges): readonly Measured[] {
+    const { user, system } = process.cpuUsage();
+    return [
+      ...(backlog === undefined ? [] : this.#waiting(backlog)),
       gauge("reveille_paused", "1 for each scope that is paused.", pausesOf(hooks)),
       gauge("reveille_budget_used_ratio", "Used share of each budget; at 1 it is used up.", budgetsOf(hooks)),
       gauge("reveille_outages", "Agents, channels and targets that are out of order.", [

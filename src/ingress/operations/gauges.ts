@@ -6,7 +6,8 @@ import type { HookOperations, HookStates } from "./hooks.ts";
 
 /** The state of the ingress at one moment. */
 export interface Gauges {
-  readonly backlog: Backlog;
+  /** Of the whole store; `undefined` where another gateway carries out the runs: a sum over gateways counts it once. */
+  readonly backlog: Backlog | undefined;
   /** Agents, channels, targets and hooks that are out of order. */
   readonly outages: number;
   readonly hooks: HookStates;
@@ -42,7 +43,11 @@ export class GaugeOperations {
 
   async read(): Promise<Gauges> {
     const { ingress, hooks } = this.#sources;
-    const [backlog, states] = await Promise.all([ingress.store.backlog(), hooks.list()]);
+    const { store, dispatcher } = ingress;
+    const [backlog, states] = await Promise.all([
+      dispatcher.elsewhere.isHere ? store.backlog() : undefined,
+      hooks.list(),
+    ]);
     return { backlog, hooks: states, outages: this.outages.length };
   }
 }

@@ -93,6 +93,9 @@ describe("several gateways on one database", () => {
       Array.from({ length: CALLS }, (_, number) => number),
     );
     expect(gateways.map(leads)).toEqual([false, false]);
+    // A sum over the gateways counts the runs of the store once.
+    const texts = await Promise.all(gateways.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    expect(texts.map((text) => text.match(/^reveille_(?:runs\{|oldest)/gmu)?.length)).toEqual([4, undefined]);
   });
 
   it.each(["SIGKILL", "SIGSTOP"] as const)(
