@@ -37,6 +37,10 @@ const ENTRIES = [
  */
 const EXTERNAL = [/^node:(?!http$)/u, "vitest", "@anthropic-ai/sandbox-runtime", "jiti"];
 
+/** Large packages that share no chunk with our files, so that the names in them are not kept: see `shrink`. */
+const OWN_CHUNK =
+  /\/node_modules\/(?:typebox|pino|pino-pretty|chokidar|commander|@croct\/json5-parser|tapable|marked)\//u;
+
 /** What `node:http` loads undici for. */
 const OF_UNDICI: ReadonlySet<string> = new Set(["CloseEvent", "MessageEvent", "WebSocket"]);
 
@@ -73,6 +77,7 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
       format: "esm",
       entryFileNames: "[name].js",
       chunkFileNames: "chunks/[name]-[hash].js",
+      codeSplitting: { groups: [{ debugName: "packages", test: OWN_CHUNK, name: packageName }] },
       sourcemap: true,
       sourcemapExcludeSources: true,
       // Without comments and white space; the names of functions stay, and stack traces are translated.
@@ -202,15 +207,26 @@ function escapeWideCharacters(): Plugin {
 /** The license of each package whose code is in the chunks. */
 function licenses(modules: readonly string[]): string {
   const folders = new Set(modules.map(packageFolder));
-  const texts = [...folders].filter((folder) => folder !== undefined).map(licenseOf);
-  return `${texts.toSorted().join("\n\n")}\n`;
+  const all = [...folders].filter((folder) => folder !== undefined).map(licenseOf);
+  const parts = Array.from(
+    Map.groupBy(all, ({ text }) => text),
+    ([text, packages]) => {
+      const names = packages.map(({ name }) => name).toSorted();
+      return `${names.join("\n")}\n${"-".repeat(72)}\n${text}`;
+    },
+  );
+  return `${parts.toSorted().join("\n\n")}\n`;
+}
+
+function packageName(moduleId: string): string | null {
+  return packageFolder(moduleId)?.split("/").at(-1) ?? null;
 }
 
 function packageFolder(moduleId: string): string | undefined {
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/u.exec(moduleId.replaceAll(sep, "/"))?.[0];
 }
 
-function licenseOf(folder: string): string {
+function licenseOf(folder: string): { readonly name: string; readonly text: string } {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
     readonly name: string;
     readonly version: string;
@@ -220,5 +236,5 @@ function licenseOf(folder: string): string {
     .map((candidate) => join(folder, candidate))
     .find((candidate) => existsSync(candidate));
   const text = file === undefined ? `License: ${license ?? "not stated"}` : readFileSync(file, "utf8").trim();
-  return `${name} ${version}\n${"-".repeat(72)}\n${text}`;
+  return { name: `${name} ${version}`, text };
 }

@@ -18,7 +18,8 @@ const root = join(import.meta.dirname, "..");
 
 function shipped(): ReadonlySet<string> {
   const licenses = readFileSync(join(root, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
-  const bundled = Array.from(licenses.matchAll(/^(\S+) (\S+)\n-{72}$/gmu), ([, name, version]) => `${name}@${version}`);
+  const heads = Array.from(licenses.matchAll(/^((?:\S+ \S+\n)+)-{72}$/gmu), ([, names = ""]) => names.trim());
+  const bundled = heads.flatMap((names) => names.split("\n")).map((name) => name.replace(" ", "@"));
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     readonly dependencies: Readonly<Record<string, string>>;
   };
