@@ -99,7 +99,7 @@ function uses(mapping: MappingConfig, issue: ConfigIssue): boolean {
 }
 
 function isPartOf({ path }: ConfigIssue, { where }: MappingConfig): boolean {
-  return path.startsWith(`${where}.`);
+  return path === where || path.startsWith(`${where}.`);
 }
 
 function isOfPreset({ path }: ConfigIssue, { preset }: MappingConfig): boolean {
