@@ -5,7 +5,7 @@ import { fillIn } from "./mapping/normalize.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
 import { DEFAULT_RETRY } from "./retry.ts";
 import { Findings } from "./errors.ts";
-import { brokenBy } from "./set-aside.ts";
+import { brokenBy, UNVERIFIABLE } from "./set-aside.ts";
 import { closestKey, showKeyPath } from "./show-value.ts";
 
 /** A module or plugin that fails to load, so that its presets are not known. */
@@ -131,10 +131,7 @@ function brokenMapping(
   const match = { path, ...(typeof source === "string" && { source }) };
   const input: MappingInput = { match, action: "wake", textTemplate: "-" };
   const mapping = fillIn(input, { id, where, retry: DEFAULT_RETRY }, new Findings());
-  return brokenBy(
-    { ...mapping, preset, sender: preset, auth: { scheme: "secret", from: ["path"], secrets: [], prefix: "" } },
-    issue,
-  );
+  return brokenBy({ ...mapping, preset, sender: preset, auth: UNVERIFIABLE }, issue);
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> | undefined {

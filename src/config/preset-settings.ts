@@ -1,5 +1,5 @@
 import { type AuthSources, readAuthSecrets, type ResolvedSecrets } from "./auth/secrets.ts";
-import type { Findings } from "./errors.ts";
+import type { ConfigIssue, Findings } from "./errors.ts";
 import { GMAIL, type GmailInput, GmailSchema, readGmail, type GmailConfig } from "./gmail.ts";
 import type { PresetSettings } from "./mapping/schema.ts";
 import { type SecretInput, readSecrets, type ReservedSecrets, secretProblem, type SecretSources } from "./secrets.ts";
@@ -81,24 +81,36 @@ export function resolveSettings(
   return Object.fromEntries(resolved);
 }
 
-/**
- * Checks a preset's settings, complete and resolved, by the schema of its author; false when it refuses
- * them. `root` is the key that should have a missing one.
- */
+/** The blocks that settings were read from; a missing one should be in the first. */
+type SettingsRoots = readonly [KeyPath, ...KeyPath[]];
+
+/** Checks a preset's settings, complete and resolved, by the schema of its author; false when it refuses them. */
 export function checkSettings(
   preset: PresetPart,
   settings: PresetSettings,
-  root: KeyPath,
+  roots: SettingsRoots,
   findings: Findings,
 ): boolean {
   const issues = compileChecks(preset).complete(settings);
   for (const { keys, message } of issues) {
-    const path = showKeyPath([...root, ...keys]);
-    // A secret that could not be resolved has been refused under the same key.
-    if (findings.issues.some((issue) => issue.path === path)) continue;
-    findings.refuse(path, message === "is required" ? wordMissing(preset, keys, root) : message);
+    const paths = roots.map((root) => showKeyPath([...root, ...keys]));
+    // A secret that could not be resolved has been refused under its key.
+    if (findings.issues.some(({ path }) => paths.includes(path))) continue;
+    findings.refuse(paths[0]!, message === "is required" ? wordMissing(preset, keys, roots[0]) : message);
   }
   return issues.length === 0;
+}
+
+/** The issue of a secret setting that is not there since it refers to something missing. */
+export function missingSetting(
+  { secretSettings }: PresetPart,
+  settings: PresetSettings,
+  roots: SettingsRoots,
+  { issues }: Findings,
+): ConfigIssue | undefined {
+  const absent = secretSettings.filter((key) => !Object.hasOwn(settings, key));
+  const paths = new Set(roots.flatMap((root) => absent.map((key) => showKeyPath([...root, key]))));
+  return issues.find(({ path, isReference }) => isReference === true && paths.has(path));
 }
 
 function wordMissing({ name, settings }: PresetPart, keys: KeyPath, root: KeyPath): string {

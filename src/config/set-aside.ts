@@ -1,7 +1,11 @@
 /** A broken part breaks only itself: its mapping keeps the version that works, or is set aside and answers 503. */
 import { isDeepStrictEqual } from "node:util";
+import type { AuthConfig } from "./auth/schema.ts";
 import type { ConfigIssue, Findings } from "./errors.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
+
+/** Verifies nothing: any call of the path, and of what is below it, is answered 503. */
+export const UNVERIFIABLE: AuthConfig = { scheme: "secret", from: ["path"], secrets: [], prefix: "" };
 
 /** The mappings that work in the active configuration, by their ids. */
 export type WorkingMappings = ReadonlyMap<string, MappingConfig>;

@@ -19,11 +19,13 @@ export function readExposures(
   context: RowsContext,
   findings: Findings,
 ): readonly ExposureRow[] {
-  const rows = [...directRows(config, context), ...config.mappings.flatMap((mapping) => mappingRows(mapping, context))];
+  // Of one that is set aside already, a preset's part is not known.
+  const mappings = config.mappings.filter(({ broken }) => broken === undefined);
+  const rows = [...directRows(config, context), ...mappings.flatMap((mapping) => mappingRows(mapping, context))];
   const refused = rows.filter(({ verdict }) => verdict === "refused");
   for (const row of refused) findings.refuse(row.where, `${subjectOf(row)} ${allThreeText(row, levelsText(row))}`);
   const needed = new Set(rows.filter(({ verdict }) => !isHarmless(verdict)).map(({ where }) => where));
-  for (const { where, acceptAllThree } of config.mappings) {
+  for (const { where, acceptAllThree } of mappings) {
     if (acceptAllThree === undefined || needed.has(where)) continue;
     findings.warn(`${where}.acceptAllThree`, "has no effect: no run of the mapping has all three; leave it out");
   }

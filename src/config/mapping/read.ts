@@ -5,14 +5,16 @@ import {
   type ConfiguredPresets,
   checkSettings,
   checkWrittenSettings,
+  missingSetting,
   resolveSettings,
 } from "../preset-settings.ts";
-import type { Findings } from "../errors.ts";
+import type { ConfigIssue, Findings } from "../errors.ts";
 import { GMAIL, readGmail } from "../gmail.ts";
 import type { MappingConfig, PresetSettings } from "./schema.ts";
 import type { RetryConfig } from "../retry.ts";
 import { checkRelease } from "./release-rules.ts";
 import { checkMapping, checkRoutes, findShadows } from "./rules.ts";
+import { brokenBy, UNVERIFIABLE } from "../set-aside.ts";
 import { fillIn, normalizeMapping } from "./normalize.ts";
 import type { PresetBlockInput } from "../preset.ts";
 import { readAuth, refuseMissingSecret } from "../auth/read.ts";
@@ -54,7 +56,10 @@ export function readMappings(inputs: readonly (MappingInput | undefined)[], cont
   const brought = readEnabled(own, context);
   const effective = places.filter((mapping, at) => mapping !== undefined && shadows[at] === undefined);
   const mappings = [...own, ...brought];
-  checkRoutes(mappings, findings);
+  checkRoutes(
+    mappings.filter(({ broken }) => broken === undefined),
+    findings,
+  );
   return { mappings, effective: [...(effective as MappingConfig[]), ...brought] };
 }
 
@@ -62,16 +67,18 @@ function readOwn(input: MappingInput, at: number, context: MappingContext): Mapp
   const { findings, sources, retry } = context;
   const where = `hooks.mappings[${at}]`;
   const preset = findPreset(input.preset, where, context);
-  const settings = preset ? readSettings(preset, input, ["hooks", "mappings", at, "settings"], context) : {};
-  const base = preset && settings && { part: preset.part, mapping: preset.part.mapping(settings) };
+  const found = preset && readSettings(preset, input, ["hooks", "mappings", at, "settings"], context);
+  const { settings = {}, missing } = found ?? {};
+  const base = preset && found && { part: preset.part, mapping: missing ? {} : preset.part.mapping(settings) };
   const mapping = normalizeMapping(input, at, findings, base, retry);
   // Without its preset no further rule can check the mapping.
   if (input.preset !== undefined && base === undefined) return mapping;
   checkMapping(mapping, input, findings);
   if (preset === undefined) refusePresetKeys(input, where, findings);
   else refuseUnknown(mapping, preset, findings);
-  const place = { where, written: input, preset, settings: settings ?? {}, handshakes: mapping.handshakes };
-  const whole = { ...mapping, settings: settings ?? {}, auth: readAuth(place, sources, findings) };
+  if (missing) return withoutSetting(mapping, missing);
+  const place = { where, written: input, preset, settings, handshakes: mapping.handshakes };
+  const whole = { ...mapping, settings, auth: readAuth(place, sources, findings) };
   if (preset && sources) checkRelease(whole, preset.part, findings);
   return whole;
 }
@@ -90,22 +97,35 @@ function findPreset(written: string | undefined, where: string, context: Mapping
   return preset?.isValid ? preset : undefined;
 }
 
+interface MappingSettings {
+  readonly settings: PresetSettings;
+  /** What one of them refers to and is not there. */
+  readonly missing?: ConfigIssue | undefined;
+}
+
 /** A preset's settings for one mapping, or `undefined` when they are refused; `root` is where its own stand. */
 function readSettings(
   preset: ConfiguredPreset,
   { settings = {} }: Pick<MappingInput, "settings">,
   root: KeyPath,
   { sources, findings }: MappingContext,
-): PresetSettings | undefined {
+): MappingSettings | undefined {
   const issues = checkWrittenSettings(preset.part, settings, root);
   for (const { path, message } of issues) findings.refuse(path, message);
   if (issues.length > 0) return undefined;
   const where = `hooks.mappings[${String(root[2])}].settings`;
   const written = settings as PresetSettings;
-  if (preset.part.name === GMAIL) return { ...readGmail(written, preset.settings) };
+  if (preset.part.name === GMAIL) return { settings: { ...readGmail(written, preset.settings) } };
   const all = { ...preset.settings, ...resolveSettings(preset.part, written, { where, sources, findings }) };
-  if (sources === undefined) return all;
-  return checkSettings(preset.part, all, root, findings) ? all : undefined;
+  if (sources === undefined) return { settings: all };
+  const isComplete = checkSettings(preset.part, all, [root, preset.root], findings);
+  const missing = missingSetting(preset.part, all, [root, preset.root], findings);
+  return isComplete || missing ? { settings: all, missing } : undefined;
+}
+
+/** Sets a mapping aside for a setting: what its preset makes of its settings is not known, nor how calls are verified. */
+function withoutSetting(mapping: MappingConfig, missing: ConfigIssue): MappingConfig {
+  return brokenBy({ ...mapping, auth: UNVERIFIABLE }, missing);
 }
 
 /** Keys that only a preset gives a meaning. */
@@ -196,15 +216,19 @@ function readPresetMapping(
 ): MappingConfig | undefined {
   const { part, name, root, block, settings } = preset;
   const where = showKeyPath(root);
-  if (part.name !== GMAIL && !checkSettings(part, settings, root, findings)) {
+  const isComplete = part.name === GMAIL || checkSettings(part, settings, [root], findings);
+  const missing = missingSetting(part, settings, [root], findings);
+  if (!isComplete || missing) {
     // The signature may depend on the settings; the need for a secret does not.
     if (part.secret?.required && preset.secrets.key === undefined) refuseMissingSecret(part, where, findings);
-    return undefined;
+    if (!missing) return undefined;
   }
   const input = { match: { path: name }, ...mappingOf(block, part) };
-  const mapping = fillIn(input, { id, where, retry }, findings, { part, mapping: part.mapping(settings) });
+  const base = { part, mapping: missing ? {} : part.mapping(settings) };
+  const mapping = fillIn(input, { id, where, retry }, findings, base);
   checkMapping(mapping, input, findings);
   refuseUnknown(mapping, preset, findings);
+  if (missing) return withoutSetting({ ...mapping, sender: name }, missing);
   const auth = readAuth({ where, written: {}, preset, settings, handshakes: mapping.handshakes }, sources, findings);
   if (sources) checkRelease({ ...mapping, auth }, part, findings);
   return { ...mapping, sender: name, settings, auth };

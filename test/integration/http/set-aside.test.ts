@@ -81,4 +81,13 @@ describe("a part whose reference is missing", () => {
     expect((await gateway.post("/hooks/common", body)).status).toBe(503);
     expect((await github(gateway, body, { path: "/hooks/own" })).body["ok"]).toBe(true);
   });
+
+  it("is a sender whose setting is a missing secret, wherever it calls; a mapping beside it is not", async () => {
+    const meta = { preset: "meta", secret: "0123456789abcdef0123456789abcdeX" };
+    const mappings = [{ id: "meta", ...meta, settings: { verifyToken: { env: "SECRET_THAT_IS_NOT_SET" } } }, good];
+    await using gateway = await RunningGateway.start({ hooks: { mappings } });
+    expect((await call(gateway, "/hooks/meta", { body: "{}" })).status).toBe(503);
+    expect((await call(gateway, "/hooks/meta?hub.mode=subscribe", { method: "GET" })).status).toBe(503);
+    expect((await gateway.post("/hooks/good", "{}")).status).toBe(202);
+  });
 });

@@ -1,7 +1,7 @@
 /** What is missing outside of a configuration breaks the mappings that need it, and no other. */
 import { describe, expect, it } from "vitest";
 import type { HooksContext } from "../../../src/config/read-hooks.ts";
-import { context, read, refusalsOf } from "./hooks-context.ts";
+import { context, GOOD_SECRET, read, refusalsOf } from "./hooks-context.ts";
 
 const good = { id: "good", match: { path: "good" }, messageTemplate: "m", deliver: false };
 
@@ -21,5 +21,49 @@ describe("a mapping whose right as a whole cannot be kept", () => {
     expect(refusalsOf({ mappings: [asking, good] })).toEqual([
       expect.stringMatching(/^hooks\.mappings\[0\]: asks by its permissions/u),
     ]);
+  });
+});
+
+const MISSING = { env: "NOT_SET" };
+const META_SECRET = `${GOOD_SECRET}${GOOD_SECRET}`;
+const meta = { secret: META_SECRET, verifyToken: MISSING };
+
+describe("a sender whose setting is a secret that is missing", () => {
+  const own = { id: "own", preset: "meta", secret: META_SECRET };
+
+  it.each<[string, object]>([
+    ["an enabled preset", { presets: ["meta"], meta }],
+    ["a named sender", { senders: { meta: { preset: "meta", ...meta } } }],
+    ["a mapping with settings", { mappings: [{ ...own, id: "meta", settings: { verifyToken: MISSING } }] }],
+    ["a mapping that takes those of the block", { mappings: [{ ...own, id: "meta" }], meta }],
+  ])("is set aside alone as %s, at its own path", (_, block) => {
+    const mappings = [...("mappings" in block ? (block.mappings as object[]) : []), good];
+    const { config, warnings } = read({ ...block, mappings }, context({ working: new Map() }));
+    const found = new Map(config.mappings.map(({ id, match, broken }) => [id, [match.path, broken !== undefined]]));
+    expect(found).toEqual(
+      new Map([
+        ["good", ["good", false]],
+        ["meta", ["meta", true]],
+      ]),
+    );
+    expect(warnings).toEqual([expect.stringMatching(/verifyToken: .* is not set; this part is set aside/u)]);
+    expect(refusalsOf({ ...block, mappings })).toEqual([
+      expect.stringMatching(/verifyToken: the environment variable/u),
+    ]);
+  });
+
+  it("keeps its whole version of before at a reload", () => {
+    const block = { presets: ["meta"], meta };
+    const before = read(block, context({ env: { NOT_SET: "the-verify-token" } })).config.mappings;
+    const working = new Map(before.map((mapping) => [mapping.id, mapping]));
+    const { mappings } = read(block, context({ working })).config;
+    expect(mappings).toEqual([{ ...before[0], broken: undefined, kept: expect.stringContaining("is not set") }]);
+  });
+
+  it("is refused for what else is wrong with its settings", () => {
+    const block = { presets: ["meta"], meta: { ...meta, legacy: "yes" } };
+    expect(refusalsOf(block, context({ working: new Map() }))).toContainEqual(
+      expect.stringMatching(/^hooks\.meta\.legacy/u),
+    );
   });
 });
