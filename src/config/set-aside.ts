@@ -98,9 +98,12 @@ function isOfMapping(issue: ConfigIssue, mappings: readonly MappingConfig[]): bo
 /** True when the mapping cannot work because of the issue. */
 function uses(mapping: MappingConfig, issue: ConfigIssue): boolean {
   if (isPartOf(issue, mapping)) return true;
-  // `hooks.<preset>` is the common block of mappings that may have a secret of their own.
-  return isOfPreset(issue, mapping) && (!hasSecret(mapping) || !/\.(?:auth\.)?secret(?:\[\d+\])?$/.test(issue.path));
+  // Of `hooks.<preset>`, a mapping of one's own takes the secret and the settings, and a named sender nothing.
+  if (!isOfPreset(issue, mapping) || mapping.where.startsWith("hooks.senders")) return false;
+  return SECRET.test(issue.path) ? !hasSecret(mapping) : mapping.broken !== undefined;
 }
+
+const SECRET = /\.(?:auth\.)?secret(?:\[\d+\])?$/;
 
 function isPartOf({ path }: ConfigIssue, { where }: MappingConfig): boolean {
   return path === where || path.startsWith(`${where}.`);

@@ -67,3 +67,30 @@ describe("a sender whose setting is a secret that is missing", () => {
     );
   });
 });
+
+describe("a part of hooks.<preset> that is missing", () => {
+  const own = { id: "own", preset: "github", match: { path: "own" }, deliver: false };
+  const named = { preset: "notion" };
+
+  it("is no matter of a mapping of that preset, which has a channel of its own", () => {
+    const block = { presets: ["github"], github: { secret: GOOD_SECRET, channel: "nowhere" }, mappings: [own] };
+    expect(fates(block)).toEqual({ own: "works", github: "set aside" });
+  });
+
+  it("is no matter of a named sender of that preset, which takes nothing from there", () => {
+    const block = { presets: ["notion"], notion: { secret: MISSING }, senders: { team: named } };
+    expect(fates(block)).toEqual({ notion: "set aside", team: "works" });
+    const settings = {
+      presets: ["meta"],
+      meta,
+      senders: { team: { preset: "meta", ...meta, verifyToken: "of-the-team" } },
+    };
+    expect(fates(settings)).toEqual({ meta: "set aside", team: "works" });
+  });
+
+  it("is no matter of a mapping that has the setting itself", () => {
+    const settings = { verifyToken: "of-the-mapping" };
+    const mapping = { ...own, preset: "meta", secret: META_SECRET, settings };
+    expect(fates({ presets: ["meta"], meta, mappings: [mapping] })).toEqual({ own: "works", meta: "set aside" });
+  });
+});
