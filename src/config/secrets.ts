@@ -112,7 +112,8 @@ export interface NamedSecret {
 
 /**
  * Resolves the secrets of a key, trimmed. What is missing, empty or unreadable is refused under its
- * own path; a file that others may use gives a warning. No message holds any part of a secret.
+ * own path, and a variable or a file without content counts as missing; a file that others may use gives
+ * a warning. No message holds any part of a secret.
  */
 export function readSecrets(
   input: SecretInput,
@@ -124,7 +125,7 @@ export function readSecrets(
   return entries.flatMap((entry, at) => {
     const where = Array.isArray(input) ? `${path}[${at}]` : path;
     const value = readSecret(entry, where, sources, findings)?.trim();
-    if (value === "") findings.refuse(where, "is empty");
+    if (value === "") findings[typeof entry === "string" ? "refuse" : "refuseReference"](where, "is empty");
     return value ? [{ path: where, value }] : [];
   });
 }

@@ -94,3 +94,11 @@ describe("a part of hooks.<preset> that is missing", () => {
     expect(fates({ presets: ["meta"], meta, mappings: [mapping] })).toEqual({ own: "works", meta: "set aside" });
   });
 });
+
+it.each(["", " \n"])("a secret whose variable is %j counts as missing, and the rest works", (EMPTY) => {
+  const block = { presets: ["github"], github: { secret: { env: "EMPTY" } }, mappings: [good] };
+  expect(fates(block, { env: { EMPTY } })).toEqual({ good: "works", github: "set aside" });
+  expect(refusalsOf({ presets: ["github"], github: { secret: EMPTY } }, context({ working: new Map() }))).toEqual([
+    "hooks.github.secret: is empty",
+  ]);
+});
