@@ -21,9 +21,9 @@ export function shorten(text: string): string {
 
 const MAX_NAMES = 10;
 
-/** A value of the configuration as messages show it: on one line and short. */
+/** A value of the configuration as messages show it: on one line, short, and without the password of a URL. */
 export function showValue(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(shorten(value));
+  if (typeof value === "string") return JSON.stringify(shorten(value.replaceAll(/\/\/[^\s/]*@/g, "//***@")));
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   return String(value);

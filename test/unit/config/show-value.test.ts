@@ -5,6 +5,8 @@ import { showNames, showValue } from "../../../src/config/show-value.ts";
 describe("showValue", () => {
   it.each([
     ["wak", '"wak"'],
+    ["https://me:p@ssword@host/a@b", '"https://***@host/a@b"'],
+    ["ftp://token@host", '"ftp://***@host"'],
     ['a "b"\n', String.raw`"a \"b\"\n"`],
     [5, "5"],
     [Number.NaN, "NaN"],
