@@ -110,17 +110,27 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     hooks: written.hooks,
     secretFiles: secretFilesIn(written, dirname(file)),
   };
-  refuseUnaskable(config, findings);
+  refuseUnaskable(config, Object.keys(written.channels ?? {}), options);
   if (expose !== undefined && hooksUrlOf(config, undefined) !== undefined) {
     findings.warn("hooks.publicUrl", "is written, so it stays as it is, whatever URL the tool of gateway.expose gives");
   }
   return config;
 }
 
-function refuseUnaskable(config: GatewayConfig, findings: Findings): void {
-  if (canAsk(listChannels(config))) return;
+/** The channel that takes the questions may be one that is set aside: then they wait in the console and the API. */
+function refuseUnaskable(
+  config: GatewayConfig,
+  written: readonly string[],
+  { findings, setAside }: SectionsOptions,
+): void {
+  const channels = listChannels(config);
+  if (canAsk(channels)) return;
+  const isSetAside = setAside && written.some((id) => id !== "console" && !channels.some((one) => one.id === id));
   for (const [at, { permissions }] of config.agents.list.entries()) {
-    if (permissions === "ask") findings.refuse(`agents.list[${at}].permissions`, NO_ONE_TO_ASK);
+    if (permissions !== "ask") continue;
+    const where = `agents.list[${at}].permissions`;
+    if (isSetAside) findings.warn(where, "asks, and the channel for its questions is set aside; they wait in the API");
+    else findings.refuse(where, NO_ONE_TO_ASK);
   }
 }
 

@@ -56,6 +56,16 @@ describe("readGatewayConfig", () => {
     expect(read({ gateway: { auth }, agents, channels: pushed }).config.agents.list[0]?.permissions).toBe("ask");
   });
 
+  it("warns of an agent that asks when the channel for its questions is set aside", () => {
+    const agents = { list: [{ id: "main", permissions: "ask" }] };
+    const phone = { preset: "telegram", secret: { env: "NOT_SET" }, to: "1" };
+    const content = { gateway: { auth }, agents, channels: { console: { enabled: false }, phone } };
+    expect(refusal(content)).toEqual([expect.stringMatching(/^channels\.phone\.secret: /)]);
+    writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+    const { warnings } = readGatewayConfig({ file, env: {}, setAside: { before: undefined } });
+    expect(warnings.map(({ path }) => path)).toEqual(["channels.phone.secret", "agents.list[0].permissions"]);
+  });
+
   it("fills in every default", () => {
     const { config, warnings } = read({ gateway: { auth } });
     expect(config).toEqual({
