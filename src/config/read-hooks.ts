@@ -94,7 +94,7 @@ export function readHooksConfig(
   const notices = context.working && noticesWithout(findings);
   const mappings = setAside(config.mappings, findings, {
     working: context.working,
-    stillWorks: (mapping) => refersToNothingMissing(mapping, config, context),
+    stillWorks: (mapping) => stillWorks(mapping, config, context),
   });
   if (mappings === undefined) throw new ConfigError(findings.issues, findings.warnings);
   const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
@@ -125,9 +125,11 @@ function withKept(mapping: MappingConfig, kept: readonly KeptPresets[]): Mapping
   return source === undefined ? mapping : { ...mapping, kept: `${source.path}: ${source.message}` };
 }
 
-function refersToNothingMissing(mapping: MappingConfig, config: HooksConfig, context: HooksContext): boolean {
+/** True when a version from before refers to nothing missing, and the agents of today give it no more than two powers. */
+function stillWorks(mapping: MappingConfig, config: HooksConfig, context: HooksContext): boolean {
   const findings = new Findings();
   checkReferences(mapping, config, context, findings);
+  readExposures({ ...config, mappings: [mapping] }, context, findings);
   return findings.issues.length === 0;
 }
 

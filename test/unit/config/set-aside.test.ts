@@ -1,7 +1,8 @@
 /** What is missing outside of a configuration breaks the mappings that need it, and no other. */
 import { describe, expect, it } from "vitest";
+import { NO_EXPOSURE } from "../../../src/core/exposure.ts";
 import type { HooksContext } from "../../../src/config/read-hooks.ts";
-import { context, GOOD_SECRET, read, refusalsOf } from "./hooks-context.ts";
+import { catalog, context, GOOD_SECRET, read, refusalsOf } from "./hooks-context.ts";
 
 const good = { id: "good", match: { path: "good" }, messageTemplate: "m", deliver: false };
 
@@ -101,4 +102,26 @@ it.each(["", " \n"])("a secret whose variable is %j counts as missing, and the r
   expect(refusalsOf({ presets: ["github"], github: { secret: EMPTY } }, context({ working: new Map() }))).toEqual([
     "hooks.github.secret: is empty",
   ]);
+});
+
+describe("the version before of a mapping", () => {
+  /** The runs of its agent may do everything that their mapping leaves them. */
+  const powerful: HooksContext["agents"] = {
+    ...catalog(),
+    exposure: ({ permissions, turn }) =>
+      turn === "session" || permissions === "deny"
+        ? NO_EXPOSURE
+        : { ...NO_EXPOSURE, private: ["files"], outward: ["the network"] },
+  };
+  const lowered = { ...good, permissions: "deny", deliver: true, channel: "nowhere" };
+  const working = new Map(read({ mappings: [good] }).config.mappings.map((mapping) => [mapping.id, mapping]));
+
+  it("stays while what it refers to is there", () => {
+    expect(fates({ mappings: [lowered] }, { working })).toEqual({ good: "kept" });
+  });
+
+  it("is set aside when its agent has become able to do all three", () => {
+    const block = { mappings: [lowered], acceptAllThree: "A test." };
+    expect(fates(block, { working, agents: powerful })).toEqual({ good: "set aside" });
+  });
 });
