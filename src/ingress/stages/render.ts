@@ -1,5 +1,4 @@
 import type { HooksConfig } from "../../config/hooks.ts";
-import type { ChatConfig } from "../../config/mapping/chat.ts";
 import { showValue } from "../../config/show-value.ts";
 import type { Action, EventObject, PayloadContext } from "../../core/delivery.ts";
 import type { Measurements } from "../../core/measurements.ts";
@@ -72,7 +71,7 @@ function renderRoute(
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   if (route === "wake") return single(readWakePayload(context.payload));
   if (route === "agent") return directAgent(context.payload);
-  if (route.config.chat) return ownersMessage(route, route.config.chat, context);
+  if (route.config.chat) return ownersMessage(ingress, route, context);
   const items = fanOut(context, route.forEach, config.maxFanOut);
   // A payload without the array has nothing for the mapping, and a sender may give up on a hook that answers 4xx.
   if (isRefusal(items)) return UNFIT.has(items.refused) ? { actions: [], ended: unfit(items) } : items;
@@ -109,8 +108,13 @@ function single(action: Action | Refusal): Rendered | Refusal {
 }
 
 /** The message of a private chat with one of the owner's accounts; nothing else of the sender reaches the session. */
-function ownersMessage(route: CompiledMapping, { from, channel }: ChatConfig, context: PayloadContext): Rendered {
+function ownersMessage(
+  { host }: Pick<IngressContext, "host">,
+  route: CompiledMapping,
+  context: PayloadContext,
+): Rendered {
   const { config, preset } = route;
+  const { from, channel } = config.chat!;
   const message = preset && readChat(preset, context, config.settings);
   if (message === undefined) return { actions: [], ended: skipped("it is no message of a private chat") };
   if (!from.has(message.from)) {
@@ -119,7 +123,10 @@ function ownersMessage(route: CompiledMapping, { from, channel }: ChatConfig, co
   const { text, to } = message;
   const { agentId } = config;
   const name = route.name.render(context).trim();
-  return { actions: [{ kind: "wake", text, mode: "now", name, agentId, owner: { channel, to } }] };
+  // As a mapping may write it, case does not count; a channel is known by its id alone.
+  const known = host.channels.list().find(({ id }) => id.toLowerCase() === channel.toLowerCase());
+  const owner = { channel: known?.id ?? channel, to };
+  return { actions: [{ kind: "wake", text, mode: "now", name, agentId, owner }] };
 }
 
 function directAgent(payload: unknown): Rendered | Refusal {

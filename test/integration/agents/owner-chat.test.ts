@@ -97,7 +97,7 @@ beforeAll(async () => {
           preset: "telegram",
           secret: TELEGRAM_SECRET,
           agentId: "worker",
-          chat: { from: [String(OWNER)], channel: "telegram" },
+          chat: { from: [String(OWNER)], channel: "Telegram" },
         },
       ],
     },
