@@ -40,9 +40,13 @@ export class SenderRoutes {
   readonly #byPath = new Map<string, SenderRoute>();
   /** Of those whose secret is the last segment: by the path before it. */
   readonly #byParent = new Map<string, SenderRoute>();
+  /** Paths of mappings, whatever proves their calls. */
+  readonly #paths: ReadonlySet<string | undefined>;
 
   constructor(mappings: readonly MappingConfig[], context: SenderRouteContext) {
-    for (const [path, all] of Map.groupBy(mappings, ({ match }) => match.path)) {
+    const byPath = Map.groupBy(mappings, ({ match }) => match.path);
+    this.#paths = new Set(byPath.keys());
+    for (const [path, all] of byPath) {
       const ofPath = thoseThatDecide(all);
       const auth = ofPath.find((mapping) => mapping.auth !== undefined)?.auth;
       if (path === undefined || auth === undefined) continue;
@@ -61,7 +65,9 @@ export class SenderRoutes {
     if (this.#byParent.size === 0) return undefined;
     const slash = trimmed.lastIndexOf("/");
     const parent = slash === -1 ? undefined : this.#byParent.get(trimmed.slice(0, slash));
-    return parent && { route: parent, pathSecret: trimmed.slice(slash + 1) };
+    // Of a preset that is missing nobody knows whether its secrets are in the path: that closes no other mapping.
+    if (parent === undefined || (parent.isBroken && this.#paths.has(trimmed))) return undefined;
+    return { route: parent, pathSecret: trimmed.slice(slash + 1) };
   }
 
   /** Headers and query parameters that carry secrets in one of the routes, lower case. */

@@ -180,6 +180,13 @@ describe("a route whose secret is missing", () => {
     }
   });
 
+  it("takes what is below it, where that may be its secret, and no path of another mapping", () => {
+    const missing = mappingOf("in", undefined, { auth: without({ scheme: "secret", from: "path" }), ...aside });
+    const routes = routesOf(missing, mappingOf("in/deploy"));
+    expect(routes.find("in/a-secret")?.route.path).toBe("in");
+    expect(routes.find("in/deploy")).toBeUndefined();
+  });
+
   it("is not one for want of a secret that its sender delivers later, nor when a broken mapping has its secret", () => {
     const delivered = { ...without({ from: "header:x-signature" }), deliveredKey: true } as MappingConfig["auth"];
     const routes = routesOf(
