@@ -163,7 +163,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     enabled,
     tokens:
       enabled && part.isValid("token")
-        ? readTokens(input.token, { ...context, publicUrl: input.publicUrl }, findings)
+        ? readTokens(input.token, { ...context, publicUrl: input.publicUrl?.trim() || undefined }, findings)
         : [],
     tokenHeader: readTokenHeader(input.tokenHeader, findings),
     path: readHookPath(input.path, findings),

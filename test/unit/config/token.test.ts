@@ -44,6 +44,7 @@ describe("rules for hooks.token", () => {
       "hooks.token: has fewer than 24 characters, and hooks.publicUrl names an address that strangers reach; make a longer one with: openssl rand -hex 24",
     ]);
     expect(refusals({ enabled: true, token: GOOD_TOKEN, publicUrl: "https://hooks.example.com" })).toEqual([]);
+    expect(refusals({ enabled: true, token, publicUrl: " " })).toEqual([]);
   });
 
   it("warns of a short token on loopback", () => {

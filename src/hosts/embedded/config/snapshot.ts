@@ -25,10 +25,11 @@ export function snapshotOf(
   };
 }
 
-/** A URL that is written goes before that of a tool. */
+/** A URL that is written goes before that of a tool; a blank one, as of an empty variable, is none. */
 function withPublicUrl(hooks: unknown, publicUrl: string | undefined): unknown {
   if (publicUrl === undefined || typeof hooks !== "object" || hooks === null || Array.isArray(hooks)) return hooks;
-  return { publicUrl, ...hooks };
+  const written = (hooks as { readonly publicUrl?: unknown }).publicUrl;
+  return typeof written === "string" && written.trim() === "" ? { ...hooks, publicUrl } : { publicUrl, ...hooks };
 }
 
 /** The prefix of the hooks. */
