@@ -14,7 +14,7 @@ import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
 import { canAsk, NO_ONE_TO_ASK } from "../../../config/permissions.ts";
 import { listChannels } from "../channels.ts";
-import { keepUsable, readModels, type SetAsideParts } from "./models.ts";
+import { keepUsable, missingSecret, readModels, type SetAsideParts } from "./models.ts";
 import { readChannels } from "./channels.ts";
 import { readExpose } from "./expose.ts";
 import { readMcp } from "./mcp.ts";
@@ -81,7 +81,10 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
   const hasStrangers = !bind.loopbackOnly || (expose?.also.length ?? 0) > 0;
   refuseGatewayPath(written.hooks, findings);
   const authTokens = readTokens(written.gateway?.auth?.token, hasStrangers, options);
-  const telemetry = readTelemetry(written.telemetry, context);
+  const telemetry = readTelemetry(written.telemetry, context, {
+    isMissing: (from, outcome) => missingSecret(from, context, outcome) !== undefined,
+    tokensBefore: options.setAside?.before?.telemetry.metricsTokens ?? [],
+  });
   const others = [...authTokens, ...telemetry.metricsTokens];
   const config: GatewayConfig = {
     file,

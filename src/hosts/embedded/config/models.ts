@@ -12,7 +12,7 @@ export interface SetAsideContext extends EndpointContext {
 
 /** What is active now; `undefined` at a start. */
 export interface SetAsideParts {
-  readonly before: Pick<GatewayConfig, "agents" | "models" | "channels"> | undefined;
+  readonly before: Pick<GatewayConfig, "agents" | "models" | "channels" | "telemetry"> | undefined;
 }
 
 /** Reads the section `models`. */

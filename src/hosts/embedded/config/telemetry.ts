@@ -1,4 +1,5 @@
 /** `telemetry`: who reads the metrics, and where spans go. */
+import { randomUUID } from "node:crypto";
 import Type, { type Static } from "typebox";
 import { secrets, text, withDefault } from "../../../config/schema-parts.ts";
 import { readSecrets } from "../../../config/secrets.ts";
@@ -50,17 +51,36 @@ export interface TelemetryConfig {
   readonly otlp: TraceSettings | undefined;
 }
 
+/** What a missing secret leaves of the section. */
+interface TelemetrySetAside {
+  /** Makes warnings of the missing secrets among the issues since `from`; true when there are any. */
+  readonly isMissing: (from: number, outcome: string) => boolean;
+  /** The tokens of the configuration that is active now. */
+  readonly tokensBefore: readonly string[];
+}
+
 /** Fills in defaults and resolves secrets; what is wrong goes to the findings. */
 export function readTelemetry(
   written: Static<typeof TelemetrySchema> | undefined,
   context: EndpointContext,
+  { isMissing, tokensBefore }: TelemetrySetAside,
 ): TelemetryConfig {
   const { metrics, otlp } = written ?? {};
   const { sources, findings } = context;
+  const start = findings.issues.length;
+  const traces = otlp && readOtlp(otlp, context);
+  const isUnsent = isMissing(start, "no traces are exported");
+  const found = findings.issues.length;
   const tokens =
     metrics?.token === undefined ? [] : readSecrets(metrics.token, "telemetry.metrics.token", sources, findings);
-  return { metricsTokens: tokens.map(({ value }) => value), otlp: otlp && readOtlp(otlp, context) };
+  const metricsTokens = tokens.map(({ value }) => value);
+  // Without any token, whoever is on this machine could read them.
+  const [kept, outcome] = tokensBefore.length > 0 ? [tokensBefore, "the one before stays"] : [[randomUUID()], CLOSED];
+  const isLost = isMissing(found, outcome) && metricsTokens.length === 0;
+  return { metricsTokens: isLost ? kept : metricsTokens, otlp: isUnsent ? undefined : traces };
 }
+
+const CLOSED = "it opens /metrics once it can be read";
 
 function readOtlp(
   { url, headers = {}, ratio = 1 }: NonNullable<Static<typeof TelemetrySchema>["otlp"]>,

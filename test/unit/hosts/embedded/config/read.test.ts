@@ -66,6 +66,24 @@ describe("readGatewayConfig", () => {
     expect(warnings.map(({ path }) => path)).toEqual(["channels.phone.secret", "agents.list[0].permissions"]);
   });
 
+  it("goes without traces and closes the metrics when their secrets are missing, and everything else works", () => {
+    const missing = { env: "NOT_SET" };
+    const otlp = { url: "http://127.0.0.1:4318", headers: { authorization: missing } };
+    const content = { gateway: { auth }, telemetry: { otlp, metrics: { token: missing } } };
+    expect(refusal(content)).toHaveLength(2);
+    writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+    const { config, warnings } = readGatewayConfig({ file, env: {}, setAside: { before: undefined } });
+    expect(config.telemetry).toEqual({ metricsTokens: [expect.stringMatching(/^[\w-]{36}$/u)], otlp: undefined });
+    expect(warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      "telemetry.otlp.headers.authorization: the environment variable NOT_SET is not set; no traces are exported",
+      "telemetry.metrics.token: the environment variable NOT_SET is not set; it opens /metrics once it can be read",
+    ]);
+    const { config: before } = read({ gateway: { auth }, telemetry: { metrics: { token: "scrape-token" } } });
+    writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+    const { telemetry } = readGatewayConfig({ file, env: {}, setAside: { before } }).config;
+    expect(telemetry.metricsTokens).toEqual(["scrape-token"]);
+  });
+
   it("fills in every default", () => {
     const { config, warnings } = read({ gateway: { auth } });
     expect(config).toEqual({
