@@ -78,12 +78,15 @@ async function change(
   );
 }
 
+/** A gateway that runs refuses another store, and keeps what it has until its next start. */
+const WAITING = [...KEYS_AT_NEXT_START, "hooks.store"];
+
 /** When a gateway that runs takes what was written at a path, which may hold keys that wait for the next start. */
 function whenTaken(path: string): string {
-  if (KEYS_AT_NEXT_START.some((key) => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`))) {
+  if (WAITING.some((key) => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`))) {
     return "It takes effect at the next start.";
   }
-  const waiting = KEYS_AT_NEXT_START.filter((key) => key.startsWith(`${path}.`));
+  const waiting = WAITING.filter((key) => key.startsWith(`${path}.`));
   if (waiting.length === 0) return "A gateway that runs takes it at once.";
   return `A gateway that runs takes it at once, except ${waiting.join(" and ")}, which take effect at the next start.`;
 }

@@ -190,6 +190,9 @@ describe("reveille config", () => {
     expect(await printed("config", "set", "telemetry.otlp.ratio", "0.5")).toBe(
       "telemetry.otlp.ratio is set. It takes effect at the next start.\n",
     );
+    expect(await printed("config", "set", "hooks.store", '{ url: "postgresql://u:p@127.0.0.1/reveille" }')).toBe(
+      "hooks.store is set. It takes effect at the next start.\n",
+    );
     expect(await printed("config", "set", "gateway.shutdownSeconds", "9")).toBe(
       "gateway.shutdownSeconds is set. A gateway that runs takes it at once.\n",
     );
