@@ -50,7 +50,7 @@ type Block = Readonly<Record<string, unknown>>;
 
 /** The `hooks` block with an edit; `known` are the active mappings, those of presets among them. */
 export function editedHooks(written: unknown, edit: ConfigEdit, known: readonly MappingConfig[]): unknown {
-  const block = blockOf(edit.hooks ?? written);
+  const block = blockOf(edit.hooks === undefined ? written : withActive(edit.hooks, written));
   const mappings: Block[] = (Array.isArray(block["mappings"]) ? block["mappings"] : []).map(blockOf);
   for (const change of edit.mappings ?? []) {
     const at = mappings.findIndex((mapping, index) => (mapping["id"] ?? `mapping-${index + 1}`) === change.id);
@@ -58,6 +58,20 @@ export function editedHooks(written: unknown, edit: ConfigEdit, known: readonly 
     else mappings[at] = withChange(mappings[at]!, change);
   }
   return { ...block, mappings };
+}
+
+const REFERENCE = /^\$\{\w+\}$/u;
+
+/** An edit with the active values where it has a whole `${NAME}`: no other part of the environment is looked up for it. */
+function withActive(value: unknown, active: unknown): unknown {
+  if (typeof value === "string") return REFERENCE.test(value) && typeof active === "string" ? active : value;
+  if (Array.isArray(value)) {
+    const known: readonly unknown[] = Array.isArray(active) ? active : [];
+    return value.map((item, at) => withActive(item, known[at]));
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const known = new Map(Object.entries(blockOf(active)));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withActive(part, known.get(key))]));
 }
 
 /** Keys that a preset's block has as a mapping has them; the others find their way by themselves. */

@@ -49,3 +49,22 @@ describe("an edit of a preset's mapping", () => {
     expect({ ...after, ...OWN }).toEqual({ ...before, ...OWN });
   });
 });
+
+describe("an edit of the whole block", () => {
+  const written = { token: "the-active-token", github: { secret: "s" }, mappings: [{ id: "a", name: "Old" }] };
+
+  it("has the active value where its text is a variable of the file, and every other text as it is", () => {
+    const hooks = {
+      token: "${TOKEN}",
+      github: { secret: "${SECRET}" },
+      gitlab: { secret: "${OTHER}" },
+      mappings: [{ id: "a", name: "New ${NAME}" }],
+    };
+    expect(editedHooks(written, { hooks }, [])).toEqual({
+      token: "the-active-token",
+      github: { secret: "s" },
+      gitlab: { secret: "${OTHER}" },
+      mappings: [{ id: "a", name: "New ${NAME}" }],
+    });
+  });
+});
