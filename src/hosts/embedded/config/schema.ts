@@ -170,7 +170,7 @@ const Agent = Type.Object(
         {
           maxItems: 200,
           description:
-            "Hosts that the agent's confined programs can reach. Absent: the host of the provider of `agents.defaults.model`, if there is one.",
+            "Hosts that the agent's confined programs can reach. Absent: the host of the provider of its model, or for a program of `agents.defaults.model`, if there is one.",
         },
       ),
     ),
