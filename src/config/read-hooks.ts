@@ -14,6 +14,7 @@ import { readExposures } from "./mapping/exposures.ts";
 import { normalizeMapping } from "./mapping/normalize.ts";
 import { readMappings } from "./mapping/read.ts";
 import { checkInstructions, checkReferences } from "./mapping/rules.ts";
+import { warnOfLiteral } from "./mapping/placeholders.ts";
 import { checkWhen } from "./mapping/run-rules.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
 import { closedBy, type KeptPresets, leaveOutMissing, missingLines, type MissingPresets } from "./missing-presets.ts";
@@ -237,6 +238,8 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   const callbacks = readCallbacks(input.callbacks, sources, findings);
   checkCallbackSecret(callbacks, mappings, findings);
   checkBudget(config.budget, "hooks.budget", findings);
+  warnOfLiteral(config.notices?.to, "hooks.notices.to", findings);
+  warnOfLiteral(config.defaultSessionKey, "hooks.defaultSessionKey", findings);
   if (enabled && part.isValid("presets", "mappings")) presets.warnOfUnused();
   if (part.isValid("defaultSessionKey", "allowedSessionKeyPrefixes")) {
     checkDefaultSessionKey(config.defaultSessionKey, config.allowedSessionKeyPrefixes, findings);

@@ -1,6 +1,8 @@
 /** The templates of a mapping, and what is wrong with their placeholders. */
+import { LEVELS } from "../../core/delivery.ts";
 import type { Findings } from "../errors.ts";
 import { unclosedPlaceholder } from "../schema-parts.ts";
+import { isTemplated } from "../session.ts";
 import { showValue } from "../show-value.ts";
 import type { MappingConfig } from "./schema.ts";
 
@@ -18,6 +20,25 @@ export function checkPlaceholders(mapping: MappingConfig, written: object, findi
     const unclosed = Object.hasOwn(written, key) ? unclosedPlaceholder(template) : undefined;
     if (unclosed === undefined) continue;
     findings.refuse(`${mapping.where}.${path}`, `the placeholder ${showValue(unclosed)} is not closed; end it with }}`);
+  }
+}
+
+/** Warns of placeholders where none is replaced: a recipient of such a name is nobody. */
+export function warnOfLiteral(text: string | undefined, path: string, findings: Findings): void {
+  if (text !== undefined && isTemplated(text)) {
+    findings.warn(
+      path,
+      "takes no placeholders, and is used as it is written; write one that is the same for all calls",
+    );
+  }
+}
+
+/** The recipients of a mapping besides `to`, which is a template. */
+export function checkRecipients({ where, fallback, rights }: MappingConfig, findings: Findings): void {
+  warnOfLiteral(fallback?.to, `${where}.fallback.to`, findings);
+  for (const [at, level] of LEVELS.entries()) {
+    const isRepeated = at > 0 && rights?.[LEVELS[at - 1]!] === rights?.[level];
+    if (!isRepeated) warnOfLiteral(rights?.[level].to, `${where}.rights.${level}.to`, findings);
   }
 }
 

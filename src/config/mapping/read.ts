@@ -13,7 +13,7 @@ import { GMAIL, readGmail } from "../gmail.ts";
 import type { MappingConfig, PresetSettings } from "./schema.ts";
 import type { RetryConfig } from "../retry.ts";
 import { checkRelease } from "./release-rules.ts";
-import { checkMapping, checkRoutes, findShadows } from "./rules.ts";
+import { checkMapping, checkRoutes, findShadows, warnOfNoSender } from "./rules.ts";
 import { brokenBy, UNVERIFIABLE } from "../set-aside.ts";
 import { fillIn, normalizeMapping } from "./normalize.ts";
 import type { PresetBlockInput } from "../preset.ts";
@@ -79,6 +79,7 @@ function readOwn(input: MappingInput, at: number, context: MappingContext): Mapp
   if (missing) return withoutSetting(mapping, missing);
   const place = { where, written: input, preset, settings, handshakes: mapping.handshakes };
   const whole = { ...mapping, settings, auth: readAuth(place, sources, findings) };
+  warnOfNoSender(whole, input, findings);
   if (preset && sources) checkRelease(whole, preset.part, findings);
   return whole;
 }

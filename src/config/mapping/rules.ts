@@ -10,7 +10,7 @@ import { checkChannel } from "../channel-target.ts";
 import { checkChat } from "./chat.ts";
 import { checkEnforceable } from "./enforceable.ts";
 import { checkExtract, checkExtractor } from "./extract-rules.ts";
-import { checkPlaceholders } from "./placeholders.ts";
+import { checkPlaceholders, checkRecipients } from "./placeholders.ts";
 import { checkRunKeys } from "./run-rules.ts";
 import { checkWaitedHooks } from "./wait-rules.ts";
 
@@ -68,6 +68,7 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
     checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
   }
   checkPlaceholders(mapping, written, findings);
+  checkRecipients(mapping, findings);
   checkInstructions(mapping.instructions, `${where}.instructions`, findings);
   if (!transform) warnOfUnread(mapping, written, findings);
   checkRunKeys(mapping, written, findings);
@@ -93,6 +94,14 @@ function warnOfUnread(mapping: MappingConfig, written: object, findings: Finding
   }
 }
 
+/** Warns of keys that only a sender with an `auth` of its own gives a meaning. */
+export function warnOfNoSender({ where, auth }: MappingConfig, written: object, findings: Findings): void {
+  for (const key of auth === undefined ? (["handshakes", "methods"] as const) : []) {
+    if (Object.hasOwn(written, key))
+      findings.warn(`${where}.${key}`, "has no effect without auth, with the hook token");
+  }
+}
+
 /** Checks the agents, models, channels and sessions of a mapping by what exists and is allowed. */
 export function checkReferences(
   mapping: MappingConfig,
@@ -100,8 +109,11 @@ export function checkReferences(
   { gateway, agents, channels }: References,
   findings: Findings,
 ): void {
-  const { where, agentId, chat } = mapping;
+  const { where, agentId, chat, match } = mapping;
   const { id } = agents.resolve(agentId);
+  if (match.path !== undefined && `/${match.path}/`.startsWith(`${config.path}/`)) {
+    findings.warn(pathKeyOf(mapping), `begins with hooks.path, which comes before it: ${config.path}/${match.path}`);
+  }
   if (agentId !== undefined) {
     const list = agents.list().map((agent) => agent.id);
     if (!isKnownAgent(agents, agentId)) {
