@@ -3,6 +3,7 @@ import type { KeyObject } from "node:crypto";
 import type { HooksConfig } from "../config/hooks.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { PresetPart } from "../config/preset.ts";
+import type { StoreConfig } from "../config/store.ts";
 import { markComment, writeMark } from "../core/chain.ts";
 import type { RunChain } from "../core/host.ts";
 import {
@@ -38,12 +39,32 @@ export function compileOutgoing(config: HooksConfig, sources: OutgoingSources): 
   return (mappingId) => (mappingId === null ? general : (rules.get(mappingId) ?? general));
 }
 
-function secretsOf({ tokens, callbacks, mappings, subscriptions }: HooksConfig, sources: OutgoingSources): string[] {
+function secretsOf(
+  { tokens, callbacks, mappings, subscriptions, store }: HooksConfig,
+  sources: OutgoingSources,
+): string[] {
   const ofMappings = mappings.flatMap((mapping) => [...senderSecrets(mapping), ...settingSecrets(mapping, sources)]);
   const ofServers = subscriptions.flatMap(({ token }) => token ?? []);
-  const own = [...tokens, ...(callbacks ? [callbacks.secret] : [])];
+  const own = [...tokens, ...(callbacks ? [callbacks.secret] : []), ...(store ? storeSecrets(store) : [])];
   const all = [...sources.gatewaySecrets, ...own, ...ofServers, ...ofMappings];
   return [...new Set(all.flatMap(withoutPrefix))];
+}
+
+/** A shorter password of a database is often a word, such as its name. */
+const MIN_PASSWORD = 12;
+
+function storeSecrets({ url }: StoreConfig): string[] {
+  const { password = "", searchParams } = URL.parse(url) ?? {};
+  const passwords = [password, decoded(password), searchParams?.get("password") ?? ""];
+  return [url, ...passwords.filter(({ length }) => length >= MIN_PASSWORD)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** A public key is no secret. */
