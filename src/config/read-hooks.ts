@@ -12,7 +12,7 @@ import { type HooksConfig, HooksSchema } from "./hooks.ts";
 import { readLockout } from "./lockout.ts";
 import { readExposures } from "./mapping/exposures.ts";
 import { normalizeMapping } from "./mapping/normalize.ts";
-import { readMappings } from "./mapping/read.ts";
+import { readMappings, withFreeIds } from "./mapping/read.ts";
 import { checkInstructions, checkReferences } from "./mapping/rules.ts";
 import { warnOfLiteral } from "./mapping/placeholders.ts";
 import { checkWhen } from "./mapping/run-rules.ts";
@@ -104,7 +104,7 @@ export function readHooksConfig(
     config: {
       ...config,
       ...notices,
-      mappings: [...complete, ...(config.enabled ? brought : [])],
+      mappings: [...complete, ...(config.enabled ? withFreeIds(brought, complete) : [])],
       closed: closedBy(missing),
     },
     warnings: configLines([...findings.warnings, ...audited]),

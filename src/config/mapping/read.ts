@@ -204,6 +204,16 @@ function readEnabled(own: readonly MappingConfig[], context: MappingContext): Ma
   return brought;
 }
 
+/** The mappings under ids that no other one has: by its id, a mapping has its budgets, its transform and its state. */
+export function withFreeIds(mappings: readonly MappingConfig[], others: readonly MappingConfig[]): MappingConfig[] {
+  const taken = new Set(others.map(({ id }) => id));
+  return mappings.map((mapping) => {
+    const id = freeId(mapping.id, taken);
+    taken.add(id);
+    return { ...mapping, id };
+  });
+}
+
 function freeId(wanted: string, taken: ReadonlySet<string>): string {
   let id = wanted;
   while (taken.has(id)) id = `preset-${id}`;

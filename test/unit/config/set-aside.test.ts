@@ -125,3 +125,12 @@ describe("the version before of a mapping", () => {
     expect(fates(block, { working, agents: powerful })).toEqual({ good: "set aside" });
   });
 });
+
+it("a preset that is missing takes the id of no other mapping, whose budget it would take with it", () => {
+  const mapping = { ...good, id: "acme", budget: { perHour: 5 } };
+  const missing = [{ path: "hooks.presets[0]", message: "./acme.ts cannot be loaded", name: "acme" }];
+  expect(fates({ presets: ["acme"], mappings: [mapping] }, { missing })).toEqual({
+    acme: "works",
+    "preset-acme": "set aside",
+  });
+});
