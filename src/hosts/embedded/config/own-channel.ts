@@ -153,6 +153,9 @@ function readEmail(
   if ((smtp?.user === undefined) !== (secret === undefined) && rest.secret === undefined) {
     findings.refuse(`${where}.secret`, "is required with smtp.user; it is the password");
   }
+  if (smtp !== undefined && smtp.user === undefined && rest.secret !== undefined) {
+    findings.warn(`${where}.secret`, "has no effect without smtp.user, the name to sign in with");
+  }
   const { host = "", port, tls = false, user } = smtp ?? {};
   return {
     kind: "email",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Findings } from "../../../../../src/config/errors.ts";
+import { type ConfigIssue, Findings } from "../../../../../src/config/errors.ts";
 import { listChannels } from "../../../../../src/hosts/embedded/channels.ts";
 import { readChannels } from "../../../../../src/hosts/embedded/config/channels.ts";
 import { gatewayConfig } from "../state/temporary-gateway.ts";
@@ -8,7 +8,8 @@ function read(channels: object) {
   const findings = new Findings();
   const context = { sources: { configDir: "/nonexistent", env: { TOKEN: "token-of-the-bot" } }, findings };
   const config = readChannels(channels, context, { keep: (make) => make(), before: undefined });
-  return { config, issues: findings.issues.map(({ path, message }) => `${path}: ${message}`) };
+  const lines = (found: readonly ConfigIssue[]): string[] => found.map(({ path, message }) => `${path}: ${message}`);
+  return { config, issues: lines(findings.issues), warnings: lines(findings.warnings) };
 }
 
 describe("channels of the owner", () => {
@@ -32,6 +33,15 @@ describe("channels of the owner", () => {
       secret: "token-of-the-bot",
       defaultTo: "123",
     });
+  });
+
+  it("are warned of a password of a mail server without the name to sign in with", () => {
+    const mail = { kind: "email", smtp: { host: "m" }, from: "a@b.example", secret: "password-of-the-mails" };
+    expect(read({ mail })).toMatchObject({
+      issues: [],
+      warnings: ["channels.mail.secret: has no effect without smtp.user, the name to sign in with"],
+    });
+    expect(read({ mail: { ...mail, smtp: { host: "m", user: "me" } } }).warnings).toEqual([]);
   });
 
   it("are listed with a recipient, which is the channel itself where the URL says where messages go", () => {
