@@ -8,6 +8,7 @@ import type { ConfigSnapshot, HostLifecycle, Logger } from "../../../core/host.t
 import { type ReadConfig, type ReadConfigOptions, readGatewayConfig, readText } from "./read.ts";
 import type { ExposeConfig } from "./expose.ts";
 import type { GatewayConfig } from "./file.ts";
+import { readBindAddress } from "./gateway.ts";
 import { commitConfig, prepareConfig, type PreparedConfig } from "../../shared/load-config.ts";
 import { snapshotOf } from "./snapshot.ts";
 import type { PluginReload, PluginSet } from "../plugins/reload.ts";
@@ -203,7 +204,9 @@ function planReload(current: GatewayConfig, next: GatewayConfig): ReloadPlan {
   const restartNeeded = KEYS_AT_NEXT_START.filter(
     (key) => !isDeepStrictEqual(AT_NEXT_START[key](next), AT_NEXT_START[key](current)),
   );
-  const { port, host, loopbackOnly } = current.gateway;
+  const { port, host } = current.gateway;
+  // A token that is too short for where it will listen is refused now, and not when the gateway is started again.
+  const loopbackOnly = next.gateway.loopbackOnly && readBindAddress(host)?.loopbackOnly === true;
   return {
     config: {
       ...next,

@@ -100,6 +100,19 @@ describe("EmbeddedGateway.reload", () => {
     expect((await callHook(gateway, "/other/wake", { text: "x" })).status).toBe(200);
   });
 
+  it("refuses a token that is too short for the address of the next start, and takes it for this one again", async () => {
+    const hooks = { ...baseConfig.hooks, token: "a-short-hook-token" };
+    fixture.write({ ...baseConfig, hooks });
+    const gateway = await fixture.start();
+    fixture.write({ ...baseConfig, hooks, gateway: { ...baseConfig.gateway, bind: "lan" } });
+    expect((await gateway.reload()).applied).toBe(false);
+    expect(fixture.logged("error").at(-1)).toContain("hooks.token: has fewer than 24 characters");
+    fixture.write({ ...baseConfig, gateway: { ...baseConfig.gateway, bind: "lan" } });
+    expect((await gateway.reload()).applied).toBe(true);
+    fixture.write({ ...baseConfig, hooks });
+    expect((await gateway.reload()).applied).toBe(true);
+  });
+
   it("names the export of traces among what takes a restart", async () => {
     const gateway = await fixture.start();
     fixture.write({ ...baseConfig, telemetry: { otlp: { url: "http://127.0.0.1:9" } } });
