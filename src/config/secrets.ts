@@ -88,7 +88,7 @@ export function isKnownSecret(value: string, further: readonly string[] = []): b
 }
 
 function withoutPunctuation(value: string): string {
-  const letters = value.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+  const letters = value.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
   // A secret of punctuation alone is compared unchanged.
   return letters === "" ? value : letters.replace(/^whsec(?=.)/, "");
 }

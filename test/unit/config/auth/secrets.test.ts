@@ -225,6 +225,8 @@ describe("isKnownSecret", () => {
 
   it("recognizes additional known values, in any case and wrapping", () => {
     expect(isKnownSecret("WHSEC_Some-Example", ["some_example"])).toBe(true);
+    // A letter of any alphabet is no punctuation.
+    expect(isKnownSecret("очень-длинный-секрет-12345")).toBe(false);
     expect(isKnownSecret("!!!", ["!!!"])).toBe(true);
     expect(isKnownSecret("!!!", ["???"])).toBe(false);
   });
