@@ -6,6 +6,9 @@ import { isTemplated } from "../session.ts";
 import { showValue } from "../show-value.ts";
 import type { MappingConfig } from "./schema.ts";
 
+/** What is read of a header that no request has: nothing, which is the same for every event. */
+export const CAPITALS = "reads a header by capitals, and so nothing: write its name in lower case";
+
 /** Keys whose value is a template. */
 const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 
@@ -17,7 +20,9 @@ const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to"
 export function checkPlaceholders(mapping: MappingConfig, written: object, findings: Findings): void {
   for (const [path, template] of templatesOf(mapping)) {
     const [key = ""] = path.split(".", 1);
-    const unclosed = Object.hasOwn(written, key) ? unclosedPlaceholder(template) : undefined;
+    if (template === undefined || !Object.hasOwn(written, key)) continue;
+    if (/\{\{\s*headers\.[^}]*[A-Z]/.test(template)) findings.warn(`${mapping.where}.${path}`, CAPITALS);
+    const unclosed = unclosedPlaceholder(template);
     if (unclosed === undefined) continue;
     findings.refuse(`${mapping.where}.${path}`, `the placeholder ${showValue(unclosed)} is not closed; end it with }}`);
   }

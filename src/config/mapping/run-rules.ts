@@ -2,6 +2,7 @@ import { readCondition } from "../condition-syntax.ts";
 import type { Findings } from "../errors.ts";
 import { checkBudget } from "../budget.ts";
 import type { MappingConfig } from "./schema.ts";
+import { CAPITALS } from "./placeholders.ts";
 import { checkWaitMaking } from "./wait-rules.ts";
 
 /** Keys of {@link "../run".RUN_KEYS} that only a run of an agent reads. */
@@ -27,6 +28,9 @@ export function checkWhen({ where, when }: MappingConfig, findings: Findings): v
   if (when === undefined) return;
   const syntax = readCondition(when);
   if (!syntax.ok) findings.refuse(`${where}.when`, syntax.problem);
+  else if (syntax.reads.some(([root, name]) => root === "headers" && /[A-Z]/.test(String(name)))) {
+    findings.warn(`${where}.when`, CAPITALS);
+  }
 }
 
 function checkCoalesce({ where, coalesce, forEach, overlap, maxAgeMs }: MappingConfig, findings: Findings): void {

@@ -40,3 +40,17 @@ it.each([
 ])("of the path %s, what follows hooks.path once more is warned of", (path, warnings) => {
   expect(warningsOf({ mappings: [{ ...mapping, match: { path } }] })).toEqual(warnings);
 });
+
+it("a header that is read by capitals is warned of, since names are in lower case", () => {
+  const capitals = "reads a header by capitals, and so nothing: write its name in lower case";
+  const keys = {
+    when: 'headers["X-Kind"] == "a" && payload.Kind == "A"',
+    coalesce: { key: "{{headers.X-Order}}", windowSeconds: 10 },
+    messageTemplate: "{{Headers.x}} {{headers.x-kind}} {{payload.Kind}}",
+  };
+  expect(warningsOf({ mappings: [{ ...mapping, ...keys }] })).toEqual([
+    `hooks.mappings[0].coalesce.key: ${capitals}`,
+    `hooks.mappings[0].when: ${capitals}`,
+  ]);
+  expect(warningsOf({ mappings: [{ ...mapping, when: 'headers["x-kind"] == "A"' }] })).toEqual([]);
+});
