@@ -37,7 +37,8 @@ const HIDDEN_STYLE = new RegExp(
   "iu",
 );
 const STYLE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))/iu;
-const COMMENT = /\/\*.*?\*\//gsu;
+/** One without an end goes on to the end; to look for each end again would take a time that grows with the square. */
+const COMMENT = /\/\*.*?(?:\*\/|$)/gsu;
 /** More of one tag is not read: it would be no tag of a page. */
 const MAX_TAG = 20_000;
 
