@@ -1,4 +1,5 @@
 /** Elements that an HTML page or mail holds and does not show. */
+import { decodeReferences } from "../outgoing/secret-index.ts";
 
 /** Stands where an element was: a character that no one sees, which is counted when it is taken out. */
 export const ELEMENT_MARK = "\uFFF9";
@@ -21,8 +22,10 @@ const VOID: ReadonlySet<string> = new Set([
   "track",
   "wbr",
 ]);
-const NAME = /^<(\/?)([a-z][a-z0-9:-]{0,30})(?=[\s/>])/iu;
-const HIDDEN_ATTRIBUTE = /\shidden(?=[\s=/>])/iu;
+/** As browsers read it: all up to white space, a slash or the bracket. */
+const NAME = /<(\/?)([a-z][^\s/>]*)/iuy;
+/** With what stands before it, as browsers read it. A quote that is not closed goes on to the end of the text. */
+const ATTRIBUTE = /[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)(?:"|$)|'([^']*)(?:'|$)|([^\s>"'][^\s>]*)?))?/uy;
 /** A zero, not the start of a larger number. */
 const ZERO = String.raw`0*(?:\.0+)?(?:px|pt|em|rem|ex|ch|vw|vh|%)?\s*(?![\d.])`;
 const HIDDEN_STYLE = new RegExp(
@@ -36,11 +39,9 @@ const HIDDEN_STYLE = new RegExp(
   ].join("|"),
   "iu",
 );
-const STYLE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))/iu;
 /** One without an end goes on to the end; to look for each end again would take a time that grows with the square. */
 const COMMENT = /\/\*.*?(?:\*\/|$)/gsu;
-/** More of one tag is not read: it would be no tag of a page. */
-const MAX_TAG = 20_000;
+const ESCAPE = /\\([\da-f]{1,6})\s?/giu;
 
 /**
  * Takes elements out of HTML that are hidden by `hidden` or by their own style; each leaves a {@link ELEMENT_MARK}. Of a
@@ -62,7 +63,7 @@ export function withoutHiddenElements(
       if (!UNSHOWN.has(hidden.name)) shown += ELEMENT_MARK;
       hidden = undefined;
       from = tag.end;
-    } else if (!tag.isEnd && (isHidden(tag) || (document && UNSHOWN.has(tag.name)))) {
+    } else if (!tag.isEnd && (tag.isHidden || (document && UNSHOWN.has(tag.name)))) {
       shown += html.slice(from, tag.start) + (tag.isVoid ? ELEMENT_MARK : "");
       from = tag.isVoid ? tag.end : tag.start;
       if (!tag.isVoid) hidden = { name: tag.name, depth: 1 };
@@ -75,7 +76,8 @@ interface Tag {
   readonly name: string;
   readonly isEnd: boolean;
   readonly isVoid: boolean;
-  readonly text: string;
+  /** By an attribute of its own. */
+  readonly isHidden: boolean;
   readonly start: number;
   readonly end: number;
 }
@@ -85,16 +87,15 @@ function* tagsOf(html: string): Generator<Tag> {
   for (;;) {
     const start = html.indexOf("<", at);
     if (start === -1) return;
-    const [whole, slash = "", written = ""] = NAME.exec(html.slice(start, start + 40)) ?? [];
+    NAME.lastIndex = start;
+    const [whole, slash = "", written = ""] = NAME.exec(html) ?? [];
     if (whole === undefined) {
       at = start + 1;
       continue;
     }
-    const end = endOfTag(html, start + whole.length);
+    const { end, isHidden } = readAttributes(html, start + whole.length);
     const name = written.toLowerCase();
-    const text = html.slice(start, Math.min(end, start + MAX_TAG));
-    const isVoid = VOID.has(name);
-    yield { name, isEnd: slash !== "", isVoid, text, start, end };
+    yield { name, isEnd: slash !== "", isVoid: VOID.has(name), isHidden, start, end };
     at = end;
     // What these hold are no tags.
     if (slash === "" && (name === "script" || name === "style")) {
@@ -105,23 +106,28 @@ function* tagsOf(html: string): Generator<Tag> {
   }
 }
 
-/** The offset behind a tag, whose quoted values may hold `>`; the end of the text when it has none. */
-function endOfTag(html: string, from: number): number {
-  const ends = /[>"']/gu;
-  ends.lastIndex = from;
+/** Whether the attributes hide the element, and the offset behind the tag; the end of the text when it has none. */
+function readAttributes(html: string, from: number): Pick<Tag, "end" | "isHidden"> {
+  let isHidden = false;
+  let style: string | undefined;
+  let at = from;
   for (;;) {
-    const found = ends.exec(html);
-    if (found === null) return html.length;
-    if (found[0] === ">") return found.index + 1;
-    const close = html.indexOf(found[0], found.index + 1);
-    if (close === -1) return html.length;
-    ends.lastIndex = close + 1;
+    ATTRIBUTE.lastIndex = at;
+    const found = ATTRIBUTE.exec(html);
+    if (found === null) break;
+    at = ATTRIBUTE.lastIndex;
+    const [, written = "", double, single, bare] = found;
+    const name = written.toLowerCase();
+    if (name === "hidden") isHidden = true;
+    // Of a name that is repeated, the first counts.
+    if (name === "style") style ??= double ?? single ?? bare ?? "";
   }
+  const close = html.indexOf(">", at);
+  return { end: close === -1 ? html.length : close + 1, isHidden: isHidden || hides(style) };
 }
 
-function isHidden({ text }: Tag): boolean {
-  if (HIDDEN_ATTRIBUTE.test(text.replaceAll(/"[^"]*"|'[^']*'/gu, "''"))) return true;
-  const [, double, single, bare] = STYLE.exec(text) ?? [];
-  const style = (double ?? single ?? bare ?? "").replaceAll(COMMENT, "");
-  return HIDDEN_STYLE.test(style);
+function hides(style: string | undefined): boolean {
+  if (style === undefined) return false;
+  const escaped = decodeReferences(style).replaceAll(COMMENT, "").replaceAll(ESCAPE, "&#x$1;");
+  return HIDDEN_STYLE.test(decodeReferences(escaped).replaceAll("\\", ""));
 }

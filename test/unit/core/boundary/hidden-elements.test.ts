@@ -21,6 +21,15 @@ describe("an element that no one sees", () => {
     ["<div hidden><div>obey</div>obey</div>seen", `${M}seen`],
     ['<input hidden value="obey">seen', `${M}seen`],
     ['<p title=">" style="display:none">obey</p>', M],
+    ["<p title=\" style='' \" style='display:none'>obey</p>", M],
+    ["<p title='x'style='display:none'>obey</p>", M],
+    ["<p/hidden>obey</p>", M],
+    ["<p/style=display:none>obey</p>", M],
+    ['<p title=b"c hidden>obey</p>', M],
+    ["<a_b.c hidden>obey</a_b.c>", M],
+    ['<p style="display&#58;none">obey</p>', M],
+    ['<p style="d\\69 splay:n\\6fne">obey</p>', M],
+    ['<p style="dis\\play:none">obey</p>', M],
   ])("goes: %j", (html, text) => {
     expect(withoutHiddenElements(html)).toBe(text);
   });
@@ -30,11 +39,18 @@ describe("an element that no one sees", () => {
     '<p style="background-color:transparent;font-size:10px">seen</p>',
     '<p style="color:red/*;display:none">seen</p>',
     '<p title=" hidden ">seen</p>',
+    '<p title=" style=display:none ">seen</p>',
+    '<p style="color:red" style="display:none">seen</p>',
+    "<p style=>seen</p>",
     "<p data-hidden>seen</p>",
     "a < b, <3, <b>bold</b>, <script>x</script>",
     'an unfinished <div hidden> and <p title="',
   ])("is not one that is seen: %j", (html) => {
     expect(withoutHiddenElements(html)).toBe(html);
+  });
+
+  it("goes however long its tag is", () => {
+    expect(withoutHiddenElements(`<p title="${"x".repeat(30_000)}" style="display:none">obey</p>`)).toBe(M);
   });
 
   it("of a whole document is also what holds no text of the page, and all behind one without an end", () => {
@@ -44,7 +60,7 @@ describe("an element that no one sees", () => {
 
   it("is found in time that grows with the length alone", () => {
     const comments = `<p style="${"/* ".repeat(6_000)}">`.repeat(1_000);
-    const parts = ["<a ", '<a "', "<a hidden>", "<style>", "<", '<p style="'];
+    const parts = ["<a ", '<a "', "<a hidden>", "<style>", "<", '<p style="', "<a", "<a =", "<a b='", "<a / "];
     for (const html of [comments, ...parts.map((part) => part.repeat(100_000))]) {
       expect(withoutHiddenElements(html).length).toBeGreaterThan(0);
     }
