@@ -10,6 +10,8 @@ import type { Accepted } from "./commit.ts";
 import { LogThrottle } from "./log-throttle.ts";
 
 const MAX_USER_AGENT = 200;
+/** Of a header those from U+0080 on can come, by which some terminals are steered. */
+const CONTROL = /\p{Cc}/gu;
 
 /** The facts of one request for its log line; stages add what they learn. They never hold a secret or a body. */
 export class RequestFacts {
@@ -76,7 +78,7 @@ export class RequestLog {
     const count = this.#throttle.admit(kind, facts, code ?? "handshake");
     if (count === undefined) return;
     const suppressed = count === 0 ? undefined : count;
-    const userAgent = code && req.headers["user-agent"]?.slice(0, MAX_USER_AGENT);
+    const userAgent = code && req.headers["user-agent"]?.slice(0, MAX_USER_AGENT).replace(CONTROL, " ");
     const line = { id, route, sender, actor, handshake, status, code, reason, ms, client, userAgent, suppressed };
     this.#logger[levelOf(code)](line, "request");
   }

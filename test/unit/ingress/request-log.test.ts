@@ -72,6 +72,12 @@ describe("RequestLog", () => {
     end({ code: "UNAUTHORIZED" }, 401, { "user-agent": "x".repeat(5_000) });
     expect(logger.lines[0]?.fields["userAgent"]).toHaveLength(200);
   });
+
+  it("has nothing by which a stranger steers a terminal", () => {
+    const { logger, end } = logged();
+    end({ code: "UNAUTHORIZED" }, 401, { "user-agent": "a\u009B2Jb\u0085c" });
+    expect(logger.lines[0]?.fields["userAgent"]).toBe("a 2Jb c");
+  });
 });
 
 describe("the line of a request", () => {
