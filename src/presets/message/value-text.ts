@@ -40,9 +40,8 @@ const CHARACTERS: Readonly<Record<string, string>> = {
  */
 export function plainText(html: string): string {
   const text = html.replaceAll(BREAK, "\n").replaceAll(TAG, "");
-  return decodeEntities(text)
-    .replaceAll(/\s*\n\s*/g, "\n")
-    .trim();
+  const lines = decodeEntities(text).split("\n");
+  return lines.flatMap((line) => line.trim() || []).join("\n");
 }
 
 /** Replaces the common entities by their characters. */
