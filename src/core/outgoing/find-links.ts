@@ -56,11 +56,14 @@ interface Reading {
   readonly joined: boolean;
 }
 
+/** What browsers drop from an address, or from its begin, and what does not end a value without quotes. */
+const DROPPED = /&(?:#0*(?:\d|[12]\d|3[01])(?!\d);?|#x0*1?[\da-f](?![\da-f]);?|tab;|newline;)|(?![\t\n\r])\p{Cc}/giu;
+
 /** The same text as programs read it that know quotations of markdown, escapes and references, or take marks or tags out. */
 function readingsOf(text: string): Reading[] {
   const unquoted = text.replaceAll(/^[ \t>]*>[ \t]?/gmu, "");
-  const plain = decodeReferences(unquoted).replaceAll(/\\(?=[!-/:-@[-`{-~])/gu, "");
-  const marked = [plain, ...readingsWithoutTags(plain)];
+  const plain = plainOf(unquoted.replaceAll(DROPPED, ""));
+  const marked = [...new Set([plainOf(unquoted), plain])].flatMap((each) => [each, ...readingsWithoutTags(each)]);
   const readings = new Set([text, unquoted, ...marked, ...marked.map((each) => each.replaceAll(/[*`~]+/gu, ""))]);
   // Browsers drop these from addresses.
   const joined = plain.replaceAll(/[\t\r\n]+/gu, "");
@@ -68,6 +71,10 @@ function readingsOf(text: string): Reading[] {
     ...Array.from(readings, (reading) => ({ reading, joined: false })),
     ...(joined === plain ? [] : [{ reading: joined, joined: true }]),
   ];
+}
+
+function plainOf(text: string): string {
+  return decodeReferences(text).replaceAll(/\\(?=[!-/:-@[-`{-~])/gu, "");
 }
 
 function collect(text: string, joined: boolean): FoundLink[] {
