@@ -10,9 +10,12 @@ describe("addresses that keys may be fetched from", () => {
     },
   );
 
-  test.each(["2606:4700:4700::1111", "2a00:1450:4001:800::200e", "3ffe::1"])("%s is public", (address) => {
-    expect(isPublicAddress(address)).toBe(true);
-  });
+  test.each(["2606:4700:4700::1111", "2a00:1450:4001:800::200e", "3ffe::1", "64:ff9b::808:808"])(
+    "%s is public",
+    (address) => {
+      expect(isPublicAddress(address)).toBe(true);
+    },
+  );
 
   test.each([
     ["this host", "0.0.0.0"],
@@ -47,7 +50,10 @@ describe("addresses that keys may be fetched from", () => {
     ["IPv4-mapped", "::ffff:8.8.8.8"],
     ["IPv4-compatible", "::127.0.0.1"],
     ["IPv4-compatible", "::7f00:1"],
-    ["translated", "64:ff9b::7f00:1"],
+    ["translated, of loopback", "64:ff9b::7f00:1"],
+    ["translated, of a cloud's metadata service", "64:ff9b::a9fe:a9fe"],
+    ["translated, private", "64:ff9b::10.0.0.1"],
+    ["translated, local to a network", "64:ff9b:1::808:808"],
     ["tunneled", "2002:7f00:1::"],
     ["tunneled", "2001::1"],
     ["documentation", "2001:db8::1"],
