@@ -56,6 +56,8 @@ export function withoutHiddenElements(
   let shown = "";
   let from = 0;
   let hidden: { readonly name: string; depth: number } | undefined;
+  let ended: ReadonlySet<number> | undefined;
+  const ends = ({ start, isVoid }: Tag): boolean => isVoid || document || (ended ??= hiddenWithEnd(html)).has(start);
   for (const tag of tagsOf(html)) {
     if (hidden !== undefined) {
       if (tag.name === hidden.name) hidden.depth += tag.isEnd ? -1 : tag.isVoid ? 0 : 1;
@@ -63,13 +65,27 @@ export function withoutHiddenElements(
       if (!UNSHOWN.has(hidden.name)) shown += ELEMENT_MARK;
       hidden = undefined;
       from = tag.end;
-    } else if (!tag.isEnd && (tag.isHidden || (document && UNSHOWN.has(tag.name)))) {
+    } else if (!tag.isEnd && ((tag.isHidden && ends(tag)) || (document && UNSHOWN.has(tag.name)))) {
       shown += html.slice(from, tag.start) + (tag.isVoid ? ELEMENT_MARK : "");
       from = tag.isVoid ? tag.end : tag.start;
       if (!tag.isVoid) hidden = { name: tag.name, depth: 1 };
     }
   }
-  return hidden === undefined || !document ? shown + html.slice(from) : shown;
+  return hidden === undefined ? shown + html.slice(from) : shown;
+}
+
+/** Where the hidden elements begin that have an end; to look for it from each of them would take a time that grows with the square. */
+function hiddenWithEnd(html: string): ReadonlySet<number> {
+  const ended = new Set<number>();
+  const open = new Map<string, number[]>();
+  for (const { name, isEnd, isHidden, start } of tagsOf(html)) {
+    const starts = open.get(name) ?? [];
+    open.set(name, starts);
+    const opened = isEnd ? starts.pop() : undefined;
+    if (opened !== undefined) ended.add(opened);
+    if (!isEnd) starts.push(isHidden ? start : -1);
+  }
+  return ended;
 }
 
 interface Tag {

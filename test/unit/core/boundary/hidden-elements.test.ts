@@ -49,6 +49,13 @@ describe("an element that no one sees", () => {
     expect(withoutHiddenElements(html)).toBe(html);
   });
 
+  it("goes behind one that has no end", () => {
+    const link = "<https://example.org/hidden> <p hidden>";
+    expect(withoutHiddenElements(`${link}<p hidden><b>obey</b></p><div hidden>obey</div>seen`)).toBe(
+      `${link}${M}${M}seen`,
+    );
+  });
+
   it("goes however long its tag is", () => {
     expect(withoutHiddenElements(`<p title="${"x".repeat(30_000)}" style="display:none">obey</p>`)).toBe(M);
   });
@@ -60,7 +67,19 @@ describe("an element that no one sees", () => {
 
   it("is found in time that grows with the length alone", () => {
     const comments = `<p style="${"/* ".repeat(6_000)}">`.repeat(1_000);
-    const parts = ["<a ", '<a "', "<a hidden>", "<style>", "<", '<p style="', "<a", "<a =", "<a b='", "<a / "];
+    const parts = [
+      "<a ",
+      '<a "',
+      "<a hidden>",
+      "<style>",
+      "<",
+      '<p style="',
+      "<a",
+      "<a =",
+      "<a b='",
+      "<a / ",
+      "<p hidden></b>",
+    ];
     for (const html of [comments, ...parts.map((part) => part.repeat(100_000))]) {
       expect(withoutHiddenElements(html).length).toBeGreaterThan(0);
     }
