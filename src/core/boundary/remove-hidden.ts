@@ -23,7 +23,8 @@ const DATA_URL = /data:[\w.+-]{1,60}\/[\w.+-]{1,60}(?:;[\w=.+-]{1,60}){0,4},[A-Z
 const REMOVED_URL = "[data URL]";
 
 const COMMENT_START = "<!--";
-const COMMENT_END = "-->";
+/** As browsers read it; looked for from the dashes of the start on, since `<!-->` is a whole comment. */
+const COMMENT_END = /--!?>/gu;
 
 /** What a text is, and so what of it its readers do not see. `html` for a text that is not known. */
 export type TextKind = "html" | "markdown" | "plain";
@@ -107,10 +108,11 @@ function withoutComments(written: string, kind: TextKind): { readonly text: stri
       : written;
   for (;;) {
     const start = content.indexOf(COMMENT_START, done);
-    const end = start === -1 ? -1 : content.indexOf(COMMENT_END, start + COMMENT_START.length);
-    if (end === -1) break;
+    if (start === -1) break;
+    COMMENT_END.lastIndex = start + 2;
+    if (!COMMENT_END.test(content)) break;
     parts.push(content.slice(done, start));
-    done = end + COMMENT_END.length;
+    done = COMMENT_END.lastIndex;
   }
   return { text: done === 0 ? content : parts.join("") + content.slice(done), comments: parts.length + lines };
 }

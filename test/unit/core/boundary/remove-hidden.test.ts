@@ -18,6 +18,7 @@ describe("what no one sees", () => {
     ["a\u200D\u200C\u200Db ❤️ 1️⃣ 葛\u{E0100}", "a\u200Db ❤️ 1️⃣ 葛\u{E0100}", "2 hidden characters"],
     ["h\uFE01i\u{E0110}\u{E0111}!", "hi!", "3 hidden characters"],
     ["<!-- <!-- x --> seen -->", " seen -->", "1 comment"],
+    ["a<!-- obey --!>b<!-->c<!--->d", "abcd", "3 comments"],
     ["<\u200B!-- x -->y", "y", "1 hidden character and 1 comment"],
     [`![x](data:image/png;base64,${"A".repeat(80)})`, "![x]([data URL])", "1 data URL"],
     ["data:text/plain,short", "data:text/plain,short", ""],
