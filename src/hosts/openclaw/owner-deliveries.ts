@@ -40,7 +40,9 @@ export class OwnerDeliveries {
     if (name === undefined) return "Nothing was done: action must be list, show or replay.";
     const outcome = await this.call(name, name === "list" ? { since: DEFAULT_SINCE, ...params } : params);
     if (!outcome.ok) return `Nothing was done: ${outcome.message}`;
-    return wrapUntrusted(JSON.stringify(outcome.value, undefined, 1), { source: "Webhook deliveries" });
+    const text = JSON.stringify(outcome.value, undefined, 1);
+    // As HTML, a comment that begins in one delivery and ends in another would hide those between them.
+    return wrapUntrusted(text, { source: "Webhook deliveries" }, { kind: "plain" });
   }
 
   #ask(name: OwnerCall, params: Params): Promise<object> {

@@ -77,6 +77,13 @@ it("the gateway methods say that no hooks run", async () => {
   expect(answer).toEqual([false, undefined, expect.objectContaining({ code: "UNAVAILABLE" })]);
 });
 
+it("no delivery hides another one from the owner's agent", async () => {
+  shareDeliveries(deliveries);
+  const names = ["<!-- <b hidden>", "the one between", "</b> -->"];
+  list.mockResolvedValueOnce({ deliveries: names.map((name) => ({ name })) });
+  expect(await textOf({ action: "list" })).toContain("the one between");
+});
+
 it("only a turn of the owner has the tool, and no run of a hook", () => {
   expect(toolFor({ senderIsOwner: true, sessionKey: "agent:main:main" })?.name).toBe("webhook_deliveries");
   expect(toolFor({ senderIsOwner: false, sessionKey: "agent:main:main" })).toBeNull();
