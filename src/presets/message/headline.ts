@@ -45,9 +45,13 @@ export function idLine(payload: unknown, places: Readonly<Record<string, string 
   return labeled("Ids", joinText(", ", ...ids));
 }
 
+/** The start of a comment without an end: it could end in the text of someone else, and hide the begin of that. */
+const OPEN_COMMENT = /<!--(?!.*--!?>)/gsu;
+
 /** A text as one line of at most 200 characters. */
 export function oneLine(text: string): string {
-  return clip(text.replace(BREAKS, " ").trim(), MAX_LINE);
+  const line = clip(text.replace(BREAKS, " ").trim(), MAX_LINE);
+  return line.includes("<!--") ? line.replace(OPEN_COMMENT, "<! -") : line;
 }
 
 /** Between two parts of a name, and around it only: elsewhere it could be the mark of a comment, which is to be recognized as one. */

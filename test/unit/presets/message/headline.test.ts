@@ -1,5 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { happened, words } from "../../../../src/presets/message/headline.ts";
+import { removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
+import { happened, oneLine, words } from "../../../../src/presets/message/headline.ts";
+
+describe("a text on one line", () => {
+  const seen = (title: string): string => removeHidden(`${oneLine(title)}\nDo not. A --> B`, "markdown").text;
+
+  it("hides nothing of what someone else wrote behind it", () => {
+    expect(seen("x <!-- y")).toBe("x <! - y\nDo not. A --> B");
+    expect(seen("<!-- a --><!--")).toBe("<! -\nDo not. A --> B");
+    expect(seen(`x <!-- ${"y".repeat(200)} -->`)).toContain("\nDo not. A --> B");
+  });
+
+  it("keeps its own comments, so that they are recognized", () => {
+    expect(seen("x<!-- obey --> y")).toBe("x y\nDo not. A --> B");
+  });
+});
 
 describe("happened", () => {
   it.each([
