@@ -88,12 +88,27 @@ function hiddenWithEnd(html: string): ReadonlySet<number> {
   return ended;
 }
 
+/** The same text with a blank in each tag that could hide a text behind it: one that hides, or goes on to the end. */
+export function withoutHidingTags(html: string): string {
+  let shown = "";
+  let from = 0;
+  for (const { start, end, isEnd, isHidden, isOpen } of tagsOf(html)) {
+    if (!isOpen && (isEnd || !isHidden)) continue;
+    const to = isOpen ? html.length : end;
+    shown += html.slice(from, start) + html.slice(start, to).replaceAll("<", "< ");
+    from = to;
+  }
+  return shown + html.slice(from);
+}
+
 interface Tag {
   readonly name: string;
   readonly isEnd: boolean;
   readonly isVoid: boolean;
   /** By an attribute of its own. */
   readonly isHidden: boolean;
+  /** It has no bracket at its end, or holds all that follows, as a script does. */
+  readonly isOpen: boolean;
   readonly start: number;
   readonly end: number;
 }
@@ -109,21 +124,21 @@ function* tagsOf(html: string): Generator<Tag> {
       at = start + 1;
       continue;
     }
-    const { end, isHidden } = readAttributes(html, start + whole.length);
+    const { end, isHidden, isOpen } = readAttributes(html, start + whole.length);
     const name = written.toLowerCase();
-    yield { name, isEnd: slash !== "", isVoid: VOID.has(name), isHidden, start, end };
+    const isEnd = slash !== "";
     at = end;
     // What these hold are no tags.
-    if (slash === "" && (name === "script" || name === "style")) {
-      const close = html.slice(end).search(new RegExp(`</${name}(?=[\\s/>])`, "iu"));
-      if (close === -1) return;
-      at = end + close;
-    }
+    const isRaw = !isEnd && (name === "script" || name === "style");
+    const close = isRaw ? html.slice(end).search(new RegExp(`</${name}(?=[\\s/>])`, "iu")) : 0;
+    yield { name, isEnd, isVoid: VOID.has(name), isHidden, isOpen: isOpen || close === -1, start, end };
+    if (close === -1) return;
+    at += close;
   }
 }
 
 /** Whether the attributes hide the element, and the offset behind the tag; the end of the text when it has none. */
-function readAttributes(html: string, from: number): Pick<Tag, "end" | "isHidden"> {
+function readAttributes(html: string, from: number): Pick<Tag, "end" | "isHidden" | "isOpen"> {
   let isHidden = false;
   let style: string | undefined;
   let at = from;
@@ -139,7 +154,8 @@ function readAttributes(html: string, from: number): Pick<Tag, "end" | "isHidden
     if (name === "style") style ??= double ?? single ?? bare ?? "";
   }
   const close = html.indexOf(">", at);
-  return { end: close === -1 ? html.length : close + 1, isHidden: isHidden || hides(style) };
+  const isOpen = close === -1;
+  return { end: isOpen ? html.length : close + 1, isHidden: isHidden || hides(style), isOpen };
 }
 
 function hides(style: string | undefined): boolean {

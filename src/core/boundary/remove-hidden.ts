@@ -1,5 +1,5 @@
 /** What a person who looks at a text does not see, and a model would read. */
-import { ELEMENT_MARK, withoutHiddenElements } from "./hidden-elements.ts";
+import { ELEMENT_MARK, withoutHiddenElements, withoutHidingTags } from "./hidden-elements.ts";
 
 /**
  * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces, operators and
@@ -69,6 +69,15 @@ export function removeHidden(content: string, kind: TextKind = "html"): SeenText
     });
   const { text, comments } = kind === "plain" ? { text: shown, comments: 0 } : withoutComments(shown, kind);
   return { text, counts: { characters, comments, elements, urls } };
+}
+
+/**
+ * The text as {@link removeHidden} leaves it, as a part of a longer one: whatever that is taken for, nothing that begins
+ * in this part ends in another, and hides those between.
+ */
+export function partOfText(content: string, kind?: TextKind): string {
+  const { text } = removeHidden(content, kind);
+  return text.includes("<") ? withoutHidingTags(text.replaceAll(COMMENT_START, "<! -")) : text;
 }
 
 /** True of every text in which something is hidden, and of few others; a RegExp for it takes seven times as long. */

@@ -48,8 +48,10 @@ function contentOf(
     // Its strings have been cleaned one by one: an element must not end in another field.
     return { content: wrapUntrusted(extracted ?? NOT_YET, meta, { kind: "plain" }), note: EXTRACTED };
   }
-  const { text, kind, note, unsafe } = coalescedText(spec, coalesced);
-  const content = unsafe ? `[hook ${spec.name}] ${text}` : wrapUntrusted(text, meta, { kind, hidden: spec.hidden });
+  const { text, note, unsafe } = coalescedText(spec, coalesced);
+  const content = unsafe
+    ? `[hook ${spec.name}] ${text}`
+    : wrapUntrusted(text, meta, { kind: spec.textKind, hidden: spec.hidden });
   return { content, note };
 }
 
@@ -89,8 +91,8 @@ export function passedOnText(spec: AgentSpec, coalesced?: CoalescedCalls): strin
 /** The system event of a wake; a message of the owner is what the owner wrote, and nothing else. */
 export function wakeText(spec: WakeSpec, coalesced?: CoalescedCalls): string {
   if (spec.owner !== undefined) return spec.text;
-  const { text, kind, note, unsafe } = coalescedText(spec, coalesced);
-  const seen = { kind, hidden: spec.hidden };
+  const { text, note, unsafe } = coalescedText(spec, coalesced);
+  const seen = { kind: spec.textKind, hidden: spec.hidden };
   const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name }, seen);
   return note === undefined ? content : `${content}\n\n${note}`;
 }

@@ -1,4 +1,4 @@
-import { removeHidden, type TextKind } from "../../core/boundary/remove-hidden.ts";
+import { partOfText } from "../../core/boundary/remove-hidden.ts";
 import type { RunSpec } from "../../core/run.ts";
 import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 
@@ -9,7 +9,6 @@ const MAX_LISTED_CHARS = 65_536;
 export interface CoalescedText {
   /** Untrusted, as it came. */
   readonly text: string;
-  readonly kind: TextKind | undefined;
   /** In the gateway's own words: what the text is of; `undefined` when it is of one call. */
   readonly note: string | undefined;
   /** True when the mapping's author trusts every call whose spec is known. */
@@ -18,19 +17,14 @@ export interface CoalescedText {
 
 /** The text of a run that may have coalesced calls, by the run's own way of rendering them. */
 export function coalescedText(spec: RunSpec, coalesced: CoalescedCalls | undefined): CoalescedText {
-  const { unsafe, textKind: kind } = spec;
-  if (coalesced === undefined || coalesced.count <= 1) return { text: textOf(spec), kind, note: undefined, unsafe };
+  const { unsafe } = spec;
+  if (coalesced === undefined || coalesced.count <= 1) return { text: textOf(spec), note: undefined, unsafe };
   const { count, latest, texts } = coalesced;
   const stands = `This run serves ${count} calls that arrived one after the other.`;
   // The configuration may have changed between two calls: the stricter one holds.
   const common = { unsafe: unsafe && latest.unsafe };
   if (spec.coalesce !== "list") {
-    return {
-      ...common,
-      text: textOf(latest),
-      kind: latest.textKind,
-      note: `${stands} The content is that of the latest one.`,
-    };
+    return { ...common, text: textOf(latest), note: `${stands} The content is that of the latest one.` };
   }
   const shown = latestThatFit(texts);
   const left = count - shown.length;
@@ -38,9 +32,7 @@ export function coalescedText(spec: RunSpec, coalesced: CoalescedCalls | undefin
   const missing = left === 0 ? "" : ` Left out: ${left}.`;
   return {
     ...common,
-    // Each is cleaned by itself: a comment that begins in one must not end in another, and hide those between them.
-    text: shown.map((text, at) => `[${at + 1}]\n${removeHidden(text, kind).text}`).join("\n\n"),
-    kind: "plain",
+    text: shown.map((text, at) => `[${at + 1}]\n${partOfText(text, spec.textKind)}`).join("\n\n"),
     note: `${stands} The content lists ${listed} by number, the latest one last.${missing}`,
   };
 }

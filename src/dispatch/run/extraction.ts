@@ -50,8 +50,8 @@ export function extractionInstructions({ form, instructions }: ExtractSpec, cana
 
 /** The text as the model is given it. */
 export function extractionPrompt(spec: AgentSpec, coalesced?: CoalescedCalls): string {
-  const { text, kind, note } = coalescedText(spec, coalesced);
-  const content = wrapUntrusted(text, { source: spec.source }, { kind, hidden: spec.hidden });
+  const { text, note } = coalescedText(spec, coalesced);
+  const content = wrapUntrusted(text, { source: spec.source }, { kind: spec.textKind, hidden: spec.hidden });
   return note === undefined ? content : `${content}\n\n${note}`;
 }
 

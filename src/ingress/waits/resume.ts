@@ -1,5 +1,6 @@
 /** The run that resumes a session: what it reads, and what those whose texts it carries leave of its rights. */
 import { leastRights } from "../../core/agent-rights.ts";
+import { partOfText } from "../../core/boundary/remove-hidden.ts";
 import type { Action, PayloadContext } from "../../core/delivery.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import { lowerLevel } from "../../core/level.ts";
@@ -151,6 +152,6 @@ function textOfWait({ id, note }: Wait, seen: readonly SeenEvent[]): string {
 }
 
 /** The event as the wait keeps it; where a mapping gives its runs a form alone, its text is not kept. */
-export function keptText(event: WaitedEvent, { extract }: ActionOrigin): string {
-  return extract === undefined ? clip(textOfEvent(event), MAX_SEEN_CHARS) : "";
+export function keptText(event: WaitedEvent, { extract, textKind }: ActionOrigin): string {
+  return extract === undefined ? partOfText(clip(textOfEvent(event), MAX_SEEN_CHARS), textKind) : "";
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeHidden, removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
+import { describeHidden, partOfText, removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../../src/core/boundary/wrap-untrusted.ts";
 
 /** As tag characters, which nothing shows. */
@@ -93,5 +93,37 @@ describe("what no one sees", () => {
     for (const text of ["<!--".repeat(200_000), "data:a/b;".repeat(100_000), "\u200B".repeat(500_000)]) {
       expect(removeHidden(text).text.length).toBeLessThanOrEqual(text.length);
     }
+  });
+});
+
+describe("a part of a text", () => {
+  it("hides nothing of the other parts, whatever the whole is taken for", () => {
+    const pieces = [
+      "<!--",
+      "-->",
+      "--!>",
+      "<b hidden>",
+      "</b>",
+      "<i title='",
+      "' hidden>",
+      "</i>",
+      '"',
+      "<u style=",
+      "x ",
+    ];
+    const part = fc.array(fc.constantFrom(...pieces), { maxLength: 6 }).map((each) => each.join(""));
+    const kind = fc.constantFrom("html" as const, "markdown" as const, "plain" as const);
+    fc.assert(
+      fc.property(part, part, kind, kind, (before, after, ofPart, ofWhole) => {
+        const whole = [partOfText(before, ofPart), "seen", partOfText(after, ofPart)].join("\n\n");
+        expect(removeHidden(whole, ofWhole).text).toContain("seen");
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("is otherwise the text as it is seen", () => {
+    expect(partOfText("a <b>b</b><!-- obey --><i hidden>obey</i> --> c")).toBe("a <b>b</b> --> c");
+    expect(partOfText("a <!-- b <p hidden> <p title='")).toBe("a <! - b < p hidden> < p title='");
   });
 });

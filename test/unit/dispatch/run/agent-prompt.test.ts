@@ -192,9 +192,9 @@ describe("the prompt of a run that stands for several calls", () => {
   });
 
   it.each(["html", "markdown"] as const)("lets no call hide the text of another one: %s", (textKind) => {
-    const texts = ["a <!-- <b hidden>", "The second.<!-- own -->", "b </b> --> c"];
+    const texts = ['a <!-- <b hidden> <i title="', "The second.<!-- own -->", '" hidden></i></b> --> c'];
     const { inside } = parts(gatheredPrompt({ coalesce: "list", textKind }, { texts }));
-    expect(inside).toContain(`---\n[1]\n${texts[0]}\n\n[2]\nThe second.\n\n[3]\n${texts[2]}`);
+    expect(inside).toContain(`\n\n[2]\nThe second.\n\n[3]\n${texts[2]}`);
   });
 
   it("is without the boundary only when it is turned off for all calls whose spec is known", () => {

@@ -71,3 +71,23 @@ describe("an event that comes when a quiet time has ended", () => {
     expect(texts[0]).not.toContain("burns");
   });
 });
+
+describe("events that a session waits for together", () => {
+  it("hide nothing of one another", async () => {
+    await using bench = await StageBench.open();
+    const all = [{ hook: "alerts" }, { hook: "deploys" }];
+    const { ingress } = await waitingBench(bench, [newWait({ all, until: UNTIL })]);
+    const active = await bench.active({ mappings: MAPPINGS });
+    const call = (path: string, text: string) =>
+      callPipeline({ ingress }, active, { path, body: JSON.stringify({ text }) });
+    await call("alerts", 'a <!-- <b hidden> <i title="');
+    await call("deploys", 'the second " hidden></i></b> --> b');
+    const messages: string[] = [];
+    for (const { id } of (await ingress.store.list({ limit: 10 })).deliveries) {
+      for (const { spec } of (await ingress.store.get(id))!.runs) {
+        if (spec.kind === "agent" && spec.message.startsWith("Waited for")) messages.push(spec.message);
+      }
+    }
+    expect(messages).toEqual([expect.stringMatching(/ deploys\nthe second " hidden><\/i><\/b> --> b$/u)]);
+  });
+});
