@@ -80,6 +80,31 @@ export function partOfText(content: string, kind?: TextKind): string {
   return text.includes("<") ? withoutHidingTags(text.replaceAll(COMMENT_START, "<! -")) : text;
 }
 
+/** The string of JSON, with its quotes. */
+const JSON_STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gsu;
+
+/** A text that may be JSON: each of its strings is a part by itself, since someone else may have written the next one. */
+export function partsOfJson(content: string): SeenText {
+  const counts = { ...NOTHING };
+  if (!/^\s*[[{]/u.test(content)) return { text: content, counts };
+  const text = content.replace(JSON_STRING, (written) => {
+    const value = stringOf(written);
+    const part = value === undefined ? value : partOfText(value);
+    if (value === undefined || part === value) return written;
+    for (const [kind, count] of Object.entries(removeHidden(value).counts)) counts[kind as keyof HiddenCounts] += count;
+    return JSON.stringify(part);
+  });
+  return { text, counts };
+}
+
+function stringOf(written: string): string | undefined {
+  try {
+    return JSON.parse(written) as string;
+  } catch {
+    return undefined;
+  }
+}
+
 /** True of every text in which something is hidden, and of few others; a RegExp for it takes seven times as long. */
 function mayHide(text: string): boolean {
   if (Buffer.byteLength(text) !== text.length || text.includes("<")) return true;

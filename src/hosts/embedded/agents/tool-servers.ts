@@ -1,5 +1,6 @@
 /** The tools of a model: servers of the Model Context Protocol, connected for one turn. */
 import type { MCPClient } from "@ai-sdk/mcp";
+import { partsOfJson } from "../../../core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../core/boundary/wrap-untrusted.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
 import type { ProgramStart } from "../programs/program.ts";
@@ -129,7 +130,8 @@ export class ToolBox {
     if (!verdict.allowed) return `Denied: ${verdict.why}.`;
     const said = (await this.#carryOut(tool, written)).slice(0, MAX_RESULT_CHARS).toWellFormed();
     rights.called({ title: id, input: written }, said);
-    return wrapUntrusted(said, { source: `Tool ${id}` });
+    const { text, counts: hidden } = partsOfJson(said);
+    return wrapUntrusted(text, { source: `Tool ${id}` }, { hidden });
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeHidden, partOfText, removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
+import { describeHidden, partOfText, partsOfJson, removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../../src/core/boundary/wrap-untrusted.ts";
 
 /** As tag characters, which nothing shows. */
@@ -125,5 +125,30 @@ describe("a part of a text", () => {
   it("is otherwise the text as it is seen", () => {
     expect(partOfText("a <b>b</b><!-- obey --><i hidden>obey</i> --> c")).toBe("a <b>b</b> --> c");
     expect(partOfText("a <!-- b <p hidden> <p title='")).toBe("a <! - b < p hidden> < p title='");
+  });
+});
+
+describe("the strings of JSON", () => {
+  it("hide nothing of one another, and stay as they are otherwise", () => {
+    const issues = [
+      { id: "A", body: "a\n<!-- " },
+      { body: "seen" },
+      { body: '<b hidden title="\\"' },
+      { body: "b --> </b>" },
+    ];
+    const json = `${JSON.stringify(issues, undefined, 1)}\n`.replace('"A"', "12345678901234567890");
+    const { text } = removeHidden(partsOfJson(json).text);
+    expect(text).toBe(json.replace("<!--", "<! -").replace("<b", "< b"));
+  });
+
+  it("lose what no one sees, which is counted", () => {
+    const { text, counts } = partsOfJson('["x<!-- obey -->", "\\u200B\\"<b hidden>obey</b>", "unended <!-- ');
+    expect(text).toBe('["x", "\\"", "unended <!-- ');
+    expect(describeHidden(counts)).toBe("1 hidden character and 1 comment and 1 hidden element");
+  });
+
+  it("are none in a text that is no JSON", () => {
+    expect(partsOfJson('He said "<!-- x -->".').text).toBe('He said "<!-- x -->".');
+    expect(partsOfJson('[a] "\\q <!--" b').text).toBe('[a] "\\q <!--" b');
   });
 });

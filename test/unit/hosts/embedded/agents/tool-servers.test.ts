@@ -91,6 +91,12 @@ describe("a server of tools", () => {
     const said = await box.call({ id: "c", name: "x__tool0", arguments: "{}" });
     for (const word of ["é one", "two", "three", "four", "five"]) expect(said).toContain(word);
   });
+
+  it("tells of several people, none of whom hides what another one wrote", async () => {
+    const box = await opened({ x: server("issues") });
+    const said = await box.call({ id: "c", name: "x__tool0", arguments: "{}" });
+    expect(said).toContain('[{"body":"a <! -"},{"body":"the second"},{"body":"--> b"}]');
+  });
 });
 
 describe("a server of tools that says too much", () => {
