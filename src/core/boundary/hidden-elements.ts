@@ -4,8 +4,8 @@ import { decodeReferences } from "../outgoing/secret-index.ts";
 /** Stands where an element was: a character that no one sees, which is counted when it is taken out. */
 export const ELEMENT_MARK = "\uFFF9";
 
-/** Elements whose content is no text of the page. */
-const UNSHOWN: ReadonlySet<string> = new Set(["head", "script", "style", "template", "title"]);
+/** Elements whose content is no text of the page; `!` is a comment. */
+const UNSHOWN: ReadonlySet<string> = new Set(["!", "head", "script", "style", "template", "title"]);
 /** Elements without an end. */
 const VOID: ReadonlySet<string> = new Set([
   "area",
@@ -22,6 +22,9 @@ const VOID: ReadonlySet<string> = new Set([
   "track",
   "wbr",
 ]);
+export const COMMENT_START = "<!--";
+/** As browsers read it; looked for from the dashes of the start on, since `<!-->` is a whole comment. */
+export const COMMENT_END = /--!?>/gu;
 /** As browsers read it: all up to white space, a slash or the bracket. */
 const NAME = /<(\/?)([a-z][^\s/>]*)/iuy;
 /** With what stands before it, as browsers read it. A quote that is not closed goes on to the end of the text. */
@@ -45,8 +48,9 @@ const ESCAPE = /\\([\da-f]{1,6})\s?/giu;
 
 /**
  * Takes elements out of HTML that are hidden by `hidden` or by their own style; each leaves a {@link ELEMENT_MARK}. Of a
- * whole `document` also those go that hold no text of the page, and one that does not end hides all that follows; in a
- * text that only has some HTML, it stays. What a style sheet hides is not recognized. Linear in the length of the text.
+ * whole `document` also those go that hold no text of the page, comments, and the attributes of all others; and what does
+ * not end hides all that follows. In a text that only has some HTML, it stays. What a style sheet hides is not recognized.
+ * Linear in the length of the text.
  */
 export function withoutHiddenElements(
   html: string,
@@ -59,6 +63,7 @@ export function withoutHiddenElements(
   let ended: ReadonlySet<number> | undefined;
   const ends = ({ start, isVoid }: Tag): boolean => isVoid || document || (ended ??= hiddenWithEnd(html)).has(start);
   for (const tag of tagsOf(html)) {
+    if (document && tag.isOpen) return hidden === undefined ? shown + html.slice(from, tag.start) : shown;
     if (hidden !== undefined) {
       if (tag.name === hidden.name) hidden.depth += tag.isEnd ? -1 : tag.isVoid ? 0 : 1;
       if (hidden.depth > 0) continue;
@@ -66,12 +71,20 @@ export function withoutHiddenElements(
       hidden = undefined;
       from = tag.end;
     } else if (!tag.isEnd && ((tag.isHidden && ends(tag)) || (document && UNSHOWN.has(tag.name)))) {
-      shown += html.slice(from, tag.start) + (tag.isVoid ? ELEMENT_MARK : "");
+      shown += html.slice(from, tag.start) + (tag.isVoid && tag.isHidden ? ELEMENT_MARK : "");
       from = tag.isVoid ? tag.end : tag.start;
       if (!tag.isVoid) hidden = { name: tag.name, depth: 1 };
+    } else if (document) {
+      shown += html.slice(from, tag.start) + bareTag(tag);
+      from = tag.end;
     }
   }
   return hidden === undefined ? shown + html.slice(from) : shown;
+}
+
+/** Without its attributes, which a reader who knows no quotes would take for text. */
+function bareTag({ name, isEnd }: Tag): string {
+  return /^[a-z][a-z0-9]*$/u.test(name) ? `<${isEnd ? "/" : ""}${name}>` : "";
 }
 
 /** Where the hidden elements begin that have an end; to look for it from each of them would take a time that grows with the square. */
@@ -115,9 +128,17 @@ interface Tag {
 
 function* tagsOf(html: string): Generator<Tag> {
   let at = 0;
+  let isEnded = true;
   for (;;) {
     const start = html.indexOf("<", at);
     if (start === -1) return;
+    if (isEnded && html.startsWith(COMMENT_START, start)) {
+      COMMENT_END.lastIndex = start + 2;
+      isEnded = COMMENT_END.test(html);
+      at = isEnded ? COMMENT_END.lastIndex : start + 1;
+      yield { name: "!", isEnd: false, isVoid: true, isHidden: false, isOpen: !isEnded, start, end: at };
+      continue;
+    }
     NAME.lastIndex = start;
     const [whole, slash = "", written = ""] = NAME.exec(html) ?? [];
     if (whole === undefined) {

@@ -1,5 +1,11 @@
 /** What a person who looks at a text does not see, and a model would read. */
-import { ELEMENT_MARK, withoutHiddenElements, withoutHidingTags } from "./hidden-elements.ts";
+import {
+  COMMENT_END,
+  COMMENT_START,
+  ELEMENT_MARK,
+  withoutHiddenElements,
+  withoutHidingTags,
+} from "./hidden-elements.ts";
 
 /**
  * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces, operators and
@@ -21,10 +27,6 @@ export const HIDDEN = new RegExp(
 /** An image or a file inside of a text; a short one may be an example. */
 const DATA_URL = /data:[\w.+-]{1,60}\/[\w.+-]{1,60}(?:;[\w=.+-]{1,60}){0,4},[A-Za-z0-9+/=%_-]{64,}/gi;
 const REMOVED_URL = "[data URL]";
-
-const COMMENT_START = "<!--";
-/** As browsers read it; looked for from the dashes of the start on, since `<!-->` is a whole comment. */
-const COMMENT_END = /--!?>/gu;
 
 /** What a text is, and so what of it its readers do not see. `html` for a text that is not known. */
 export type TextKind = "html" | "markdown" | "plain";

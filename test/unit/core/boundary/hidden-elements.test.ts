@@ -42,6 +42,7 @@ describe("an element that no one sees", () => {
     '<p title=" style=display:none ">seen</p>',
     '<p style="color:red" style="display:none">seen</p>',
     "<p style=>seen</p>",
+    "a<!-- <p hidden> -->seen<!-- </p> -->",
     "<p data-hidden>seen</p>",
     "a < b, <3, <b>bold</b>, <script>x</script>",
     'an unfinished <div hidden> and <p title="',
@@ -61,8 +62,23 @@ describe("an element that no one sees", () => {
   });
 
   it("of a whole document is also what holds no text of the page, and all behind one without an end", () => {
+    const link = '<P CLASS=x><a title="> obey" href=y>link</a ><x:y z="> obey">seen</x:y></P>';
+    expect(withoutHiddenElements(link, { document: true })).toBe("<p><a>link</a>seen</p>");
+    expect(withoutHiddenElements("a<!-- b > obey -->c<!-->d<input hidden>", { document: true })).toBe(`acd${M}`);
     const html = '<html><head><title>T</title></head><style>p>a{}</style>seen<script>"<p>"</script><p hidden>obey';
     expect(withoutHiddenElements(html, { document: true })).toBe("<html>seen");
+  });
+
+  it.each([
+    '<a title="obey <b>',
+    "<a obey",
+    "</a obey",
+    "<!-- obey",
+    "<!-- <b>obey</b>",
+    "<script>obey",
+    "<b hidden><!-- obey",
+  ])("of a whole document is all that follows %j", (end) => {
+    expect(withoutHiddenElements(`<p>seen</p>${end}`, { document: true })).toBe("<p>seen</p>");
   });
 
   it("is found in time that grows with the length alone", () => {
