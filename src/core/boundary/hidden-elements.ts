@@ -48,13 +48,13 @@ const ESCAPE = /\\([\da-f]{1,6})\s?/giu;
 
 /**
  * Takes elements out of HTML that are hidden by `hidden` or by their own style; each leaves a {@link ELEMENT_MARK}. Of a
- * whole `document` also those go that hold no text of the page, comments, and the attributes of all others; and what does
- * not end hides all that follows. In a text that only has some HTML, it stays. What a style sheet hides is not recognized.
+ * whole `document` also those go that hold no text of the page, and what does not end hides all that follows; in a text
+ * that only has some HTML, it stays. `isBare`, as of a document: also comments go, and the attributes of all other tags. What a style sheet hides is not recognized.
  * Linear in the length of the text.
  */
 export function withoutHiddenElements(
   html: string,
-  { document = false }: { readonly document?: boolean } = {},
+  { document = false, isBare = document }: { readonly document?: boolean; readonly isBare?: boolean } = {},
 ): string {
   if (!html.includes("<")) return html;
   let shown = "";
@@ -74,7 +74,7 @@ export function withoutHiddenElements(
       shown += html.slice(from, tag.start) + (tag.isVoid && tag.isHidden ? ELEMENT_MARK : "");
       from = tag.isVoid ? tag.end : tag.start;
       if (!tag.isVoid) hidden = { name: tag.name, depth: 1 };
-    } else if (document) {
+    } else if (isBare && !tag.isOpen) {
       shown += html.slice(from, tag.start) + bareTag(tag);
       from = tag.end;
     }

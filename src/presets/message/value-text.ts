@@ -1,3 +1,4 @@
+import { withoutHiddenElements } from "../../core/boundary/hidden-elements.ts";
 import { headline, oneLine } from "./headline.ts";
 
 /** Unix times above this are in milliseconds: it is the year 5138 in seconds. */
@@ -36,10 +37,10 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 
 /**
  * The text of a piece of simple HTML, for reading only: paragraphs and breaks become line ends, other
- * tags go, the common entities become their characters. The result is as untrusted as the HTML.
+ * tags go, and elements that no one sees; the common entities become their characters. The result is as untrusted as the HTML.
  */
 export function plainText(html: string): string {
-  const text = html.replaceAll(BREAK, "\n").replaceAll(TAG, "");
+  const text = withoutHiddenElements(html, { isBare: true }).replaceAll(BREAK, "\n").replaceAll(TAG, "");
   const lines = decodeEntities(text).split("\n");
   return lines.flatMap((line) => line.trim() || []).join("\n");
 }
