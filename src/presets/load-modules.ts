@@ -1,6 +1,7 @@
 import { join, parse, relative } from "node:path";
 import { ConfigError } from "../config/errors.ts";
 import type { ConfigIssue } from "../config/errors.ts";
+import { reasonLine } from "../core/reason-of.ts";
 import { containedPath } from "../transform/loader/containment.ts";
 import { describeFailure } from "../transform/loader/describe-error.ts";
 import { withLoadTimeout } from "../transform/loader/load-timeout.ts";
@@ -55,8 +56,10 @@ export async function loadPresetModules(
       presets.push(entry);
       continue;
     }
+    let exported: { readonly of: unknown } | undefined;
     try {
-      const preset = presetIn(await withLoadTimeout(loader.load(entry), loadTimeoutMs));
+      exported = { of: await withLoadTimeout(loader.load(entry), loadTimeoutMs) };
+      const preset = presetIn(exported.of);
       if (registry.get(preset.name) === undefined) registry.add(preset);
       else issues.push({ path: `hooks.presets[${at}]`, message: `"${preset.name}" is the name of a preset already` });
       presets.push(preset.name);
@@ -64,9 +67,9 @@ export async function loadPresetModules(
     } catch (error) {
       const entryFile = join(root.path, entry);
       const reason =
-        error instanceof TypeError
-          ? error.message
-          : describeFailure(error, { entry: entryFile, root, positions: loader.positions });
+        exported === undefined
+          ? describeFailure(error, { entry: entryFile, root, positions: loader.positions })
+          : reasonLine(error);
       const issue = { path: `hooks.presets[${at}]`, message: reason };
       const name = before === undefined ? undefined : setAside(entry, issue, { registry, before, modules });
       if (before === undefined) issues.push(issue);

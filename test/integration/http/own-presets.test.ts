@@ -103,6 +103,12 @@ describe("a preset of the configuration's folder", () => {
       /hooks\.presets\[0\]: The preset "A B" cannot be used: name must be .*; title is empty/u,
     ],
     [
+      "fails while it is loaded",
+      { "hooks/presets/a.ts": 'import { textAt } from "reveille";\n\nexport default textAt.missing.name;' },
+      "./a.ts",
+      /hooks\.presets\[0\]: hooks\/presets\/a\.ts:3:\d+: throws while it is loaded: TypeError: Cannot read/u,
+    ],
+    [
       "imports from elsewhere",
       { "hooks/presets/a.ts": 'import "../../outside.ts";', "outside.ts": "" },
       "./a.ts",
