@@ -119,6 +119,20 @@ describe("reveille adopt", () => {
     expect(written()["hooks"]).toMatchObject({ mappings: [{ match: { path: "build" } }] });
   });
 
+  it("marks the agent that takes calls without one in OpenClaw, wherever it stands", async () => {
+    const agents = { entries: { reader: {}, main: {}, ops: {} } };
+    expect(await run({ ...config, agents })).toBe(0);
+    expect(written()).toMatchObject({
+      agents: { list: [{ id: "reader" }, { id: "main", default: true }, { id: "ops" }] },
+    });
+    rmSync(target);
+    const owned = { ...agents, ownership: "explicit", defaults: { systemAgent: { agentId: "ops" } } };
+    expect(await run({ ...config, agents: owned })).toBe(0);
+    expect(written()).toMatchObject({
+      agents: { list: [{ id: "reader" }, { id: "main" }, { id: "ops", default: true }] },
+    });
+  });
+
   it("refuses a file without hooks, and never replaces a configuration", async () => {
     expect(await run({ gateway: {} })).toBe(1);
     expect(out).toContain("There is no hooks block");

@@ -1,7 +1,7 @@
 /** The pure core of `reveille adopt`: from OpenClaw's configuration to the file of the embedded gateway. */
 import type { HooksInput, MappingInput } from "../../../config/hooks.ts";
 import { type Fields, fieldsAt, isFields } from "../fields.ts";
-import { foldAgentId } from "../read-config.ts";
+import { agentCatalog, foldAgentId } from "../read-config.ts";
 import { readReferences } from "./environment-references.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
 import { checkHostHooks, type HostHooks } from "./hooks-schema.ts";
@@ -154,6 +154,8 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
     Object.hasOwn(providers, reference.split("/")[0] ?? ""),
   );
   const { every } = fieldsAt(defaults, "heartbeat");
+  // The embedded gateway takes the first one where none is marked.
+  const main = foldAgentId(agentCatalog(config, "").resolve(undefined).id);
   const list = agentEntries(config).flatMap(([place, agent]) => {
     const id = foldAgentId(typeof agent["id"] === "string" ? agent["id"] : "");
     if (!AGENT_ID.test(id)) {
@@ -164,9 +166,7 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
     const lost = Object.keys(agent).filter((key) => !AGENT_KEYS.has(key));
     if (lost.length > 0)
       notes.add("lost", `has no ${lost.join(", ")} here: an agent is a model and a system prompt.`, place);
-    return [
-      { id, ...(agent["default"] === true ? { default: true } : {}), ...(own === undefined ? {} : { model: own }) },
-    ];
+    return [{ id, ...(id === main ? { default: true } : {}), ...(own === undefined ? {} : { model: own }) }];
   });
   notes.add(
     "lost",
