@@ -133,6 +133,28 @@ describe("reveille adopt", () => {
     });
   });
 
+  it("leaves out models that no provider here has, by reference or by alias, and keeps their mappings", async () => {
+    const { agents } = config;
+    const defaults = { ...agents.defaults, models: { "anthropic/opus": { alias: "Opus" } } };
+    const [mapping] = config.hooks.mappings;
+    const mappings = ["anthropic/opus", "opus", "local/m", "{{model}}"].map((model, at) => ({
+      ...mapping,
+      match: { path: `build-${at}` },
+      model,
+    }));
+    const hooks = { enabled: true, token, presets: ["gmail"], gmail: { model: "anthropic/opus" }, mappings };
+    expect(await run({ ...config, hooks })).toBe(0);
+    const kept = (written()["hooks"] as typeof hooks).mappings.map(({ model }) => model);
+    expect(kept).toEqual([undefined, undefined, "local/m", "{{model}}"]);
+    expect(written()["hooks"]).not.toHaveProperty("gmail");
+    expect(out).toMatch(/mappings\[0-1\]\.model, hooks\.gmail\.model: names a model whose provider is not in models/u);
+    rmSync(target);
+    expect(
+      await run({ ...config, agents: { ...agents, defaults }, hooks: { ...hooks, mappings: mappings.slice(0, 2) } }),
+    ).toBe(0);
+    expect((written()["hooks"] as typeof hooks).mappings.every(({ model }) => model === undefined)).toBe(true);
+  });
+
   it("refuses a file without hooks, and never replaces a configuration", async () => {
     expect(await run({ gateway: {} })).toBe(1);
     expect(out).toContain("There is no hooks block");

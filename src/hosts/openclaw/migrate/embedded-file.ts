@@ -51,6 +51,7 @@ export function embeddedFile(config: Fields, context: EmbeddedFileContext): Embe
     facts: { ...readHostFacts(resolved), ...agents.facts, channels: undefined },
     notes,
     models: new ModelChoices(),
+    hasProvider: (reference) => reference.includes("/") && Object.hasOwn(providers, reference.split("/")[0] ?? ""),
     isolation,
     resolve: (text) => references.resolve(text),
     modulePath: (written, where) => {

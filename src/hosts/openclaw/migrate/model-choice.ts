@@ -18,6 +18,8 @@ export interface ModelContext {
   readonly facts: Pick<HostFacts, "models">;
   readonly notes: MigrationNotes;
   readonly models: ModelChoices;
+  /** False for a model that no provider here has; absent: the host has its own. */
+  readonly hasProvider?: (reference: string) => boolean;
   /** Replaces `${NAME}`. */
   resolve(text: string): string;
 }
@@ -38,6 +40,14 @@ export function translateModel(written: string | undefined, path: string, contex
     notes.add(
       "lost",
       "names a model that agents.defaults.models does not have, so it is left out and the agent's own model is used; add the model there and write the key into our block to have it back.",
+      path,
+    );
+    return undefined;
+  }
+  if (context.hasProvider?.(reference) === false) {
+    notes.add(
+      "lost",
+      "names a model whose provider is not in models.providers here, so it is left out and the agent's own model is used.",
       path,
     );
     return undefined;
