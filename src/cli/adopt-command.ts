@@ -52,7 +52,7 @@ export async function adoptIntoEmbedded(
       isolation: options.transforms ?? "process",
     });
     const text = made.outcome === "adopted" ? `${JSON.stringify(made.file, null, 2)}\n` : "";
-    const reasons = (made.outcome === "refused" ? made.reasons : refusalsOf(text, { ...env, ...made.standIns })).map(
+    const reasons = (made.outcome === "refused" ? made.reasons : refusalsOf(text, { ...env, ...made.values })).map(
       inWhole,
     );
     const places = reasons.flatMap((reason) => mappingsIn(reason).slice(0, 1));

@@ -155,6 +155,20 @@ describe("reveille adopt", () => {
     expect((written()["hooks"] as typeof hooks).mappings.every(({ model }) => model === undefined)).toBe(true);
   });
 
+  it("takes variables that have a value in OpenClaw's file or none at all, and names those to set", async () => {
+    const env = { vars: { HOOK_TOKEN: token } };
+    const gateway = { auth: { mode: "password", password: "${GATEWAY_PASSWORD}" } };
+    expect(
+      await run({ env, gateway, hooks: { enabled: true, token: "${HOOK_TOKEN}", defaultSessionKey: "hook:${DESK}" } }),
+    ).toBe(0);
+    expect(out).toContain("Set HOOK_TOKEN, DESK, REVEILLE_GATEWAY_TOKEN in the environment of the new gateway");
+    expect(out).not.toContain(token);
+    expect(written()).toMatchObject({
+      gateway: { auth: { token: { env: "REVEILLE_GATEWAY_TOKEN" } } },
+      hooks: { token: "${HOOK_TOKEN}", defaultSessionKey: "hook:${DESK}" },
+    });
+  });
+
   it("refuses a file without hooks, and never replaces a configuration", async () => {
     expect(await run({ gateway: {} })).toBe(1);
     expect(out).toContain("There is no hooks block");

@@ -2,7 +2,7 @@
 import type { HooksInput, MappingInput } from "../../../config/hooks.ts";
 import { type Fields, fieldsAt, isFields } from "../fields.ts";
 import { agentCatalog, foldAgentId } from "../read-config.ts";
-import { readReferences } from "./environment-references.ts";
+import { readReferences, referencedNames } from "./environment-references.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
 import { checkHostHooks, type HostHooks } from "./hooks-schema.ts";
 import { ModelChoices } from "./model-choice.ts";
@@ -26,8 +26,8 @@ export type EmbeddedFileResult =
       /** References to the environment stay as they are. */
       readonly file: Fields;
       readonly notes: readonly MigrationNote[];
-      /** Variables that have no value here, each with a text that no configuration has. */
-      readonly standIns: Readonly<Record<string, string>>;
+      /** The values that the variables in it have here; of one that has none, a text that no configuration has. */
+      readonly values: Readonly<Record<string, string>>;
     };
 
 /** Makes the file, and notes everything that it cannot carry. Never throws for anything that JSON5 can hold. */
@@ -70,8 +70,11 @@ export function embeddedFile(config: Fields, context: EmbeddedFileContext): Embe
     channels: { console: { enabled: true } },
     hooks: { ...withKnownChannels(block, notes), enabled: (hooks as HostHooks).enabled === true },
   };
-  const standIns = Object.fromEntries(references.missing.map((name) => [name, references.resolve(`\${${name}}`)]));
-  return { outcome: "adopted", file, notes: notes.list.map(inOwnFile), standIns };
+  const names = [...referencedNames(file), ...(typeof file.gateway.auth.token === "string" ? [] : [TOKEN_VARIABLE])];
+  if (names.length > 0)
+    notes.add("todo", `Set ${names.join(", ")} in the environment of the new gateway, which reads no .env.`);
+  const values = Object.fromEntries(names.map((name) => [name, references.resolve(`\${${name}}`)]));
+  return { outcome: "adopted", file, notes: notes.list.map(inOwnFile), values };
 }
 
 /** Notes of the translation name the keys of OpenClaw's plugin section. */
@@ -80,7 +83,10 @@ function inOwnFile({ kind, path, text }: MigrationNote): MigrationNote {
   return { kind, text: own(text), ...(path === undefined ? {} : { path: own(path) }) };
 }
 
-function readGateway(config: Fields, notes: MigrationNotes): Fields {
+/** The token of the gateway, where OpenClaw's file has none that can be written. */
+const TOKEN_VARIABLE = "REVEILLE_GATEWAY_TOKEN";
+
+function readGateway(config: Fields, notes: MigrationNotes) {
   const gateway = fieldsAt(config, "gateway");
   const { port, bind, trustedProxies } = gateway;
   const { token } = fieldsAt(gateway, "auth");
@@ -89,13 +95,13 @@ function readGateway(config: Fields, notes: MigrationNotes): Fields {
     notes.add("lost", "is left out: the gateway listens on loopback; write lan or an address instead.", "gateway.bind");
   }
   if (typeof token !== "string") {
-    notes.add("todo", "is read from the variable REVEILLE_GATEWAY_TOKEN; set it.", "gateway.auth.token");
+    notes.add("todo", `is read from the variable ${TOKEN_VARIABLE}.`, "gateway.auth.token");
   }
   notes.add("todo", "The two gateways cannot share a port: stop OpenClaw first, or change gateway.port here.");
   return {
     ...(typeof port === "number" ? { port } : {}),
     ...(typeof bind === "string" && isKnownBind ? { bind } : {}),
-    auth: { token: typeof token === "string" ? token : { env: "REVEILLE_GATEWAY_TOKEN" } },
+    auth: { token: typeof token === "string" ? token : { env: TOKEN_VARIABLE } },
     ...(Array.isArray(trustedProxies) ? { trustedProxies } : {}),
   };
 }

@@ -31,7 +31,7 @@ export function readReferences(config: Fields, env: Environment): ReadReferences
       missing.set(name, standIn);
       return standIn;
     });
-  const value = mapStrings(config, replace, 0);
+  const value = mapStrings(config, replace);
   return { value, resolve: replace, missing: [...missing.keys()] };
 }
 
@@ -45,7 +45,17 @@ export function isBareReference(text: string): boolean {
   return BARE.test(text.trim());
 }
 
-function mapStrings(value: unknown, replace: (text: string) => string, depth: number): unknown {
+/** The names that the strings of a value refer to. */
+export function referencedNames(value: unknown): readonly string[] {
+  const names = new Set<string>();
+  mapStrings(value, (text) => {
+    for (const [, escape, name = ""] of text.matchAll(REFERENCE)) if (escape === "") names.add(name);
+    return text;
+  });
+  return [...names];
+}
+
+function mapStrings(value: unknown, replace: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return value.includes("${") ? replace(value) : value;
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, replace, depth + 1));
