@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adoptIntoEmbedded, type EmbeddedAdoptOptions } from "../../../src/cli/adopt-command.ts";
 import type { CliGateway } from "../../../src/cli/gateway.ts";
+import { substituteEnv } from "../../../src/hosts/embedded/config/substitute-env.ts";
 
 const token = "a-hook-token-of-these-tests-24";
 let folder: string;
@@ -166,6 +167,18 @@ describe("reveille adopt", () => {
     expect(written()).toMatchObject({
       gateway: { auth: { token: { env: "REVEILLE_GATEWAY_TOKEN" } } },
       hooks: { token: "${HOOK_TOKEN}", defaultSessionKey: "hook:${DESK}" },
+    });
+  });
+
+  it("escapes what is a reference to the embedded gateway alone", async () => {
+    const messageTemplate = "${price} $${PRICE} $${price} ${";
+    expect(
+      await run({ ...config, hooks: { enabled: true, token, mappings: [{ match: { path: "a" }, messageTemplate }] } }),
+    ).toBe(0);
+    const [mapping] = (written()["hooks"] as { mappings: { messageTemplate: string }[] }).mappings;
+    expect(substituteEnv(mapping?.messageTemplate, {})).toEqual({
+      value: "${price} ${PRICE} $${price} ${",
+      issues: [],
     });
   });
 

@@ -2,7 +2,7 @@
 import type { HooksInput, MappingInput } from "../../../config/hooks.ts";
 import { type Fields, fieldsAt, isFields } from "../fields.ts";
 import { agentCatalog, foldAgentId } from "../read-config.ts";
-import { readReferences, referencedNames } from "./environment-references.ts";
+import { escapeOthers, readReferences, referencedNames } from "./environment-references.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
 import { checkHostHooks, type HostHooks } from "./hooks-schema.ts";
 import { ModelChoices } from "./model-choice.ts";
@@ -74,7 +74,7 @@ export function embeddedFile(config: Fields, context: EmbeddedFileContext): Embe
   if (names.length > 0)
     notes.add("todo", `Set ${names.join(", ")} in the environment of the new gateway, which reads no .env.`);
   const values = Object.fromEntries(names.map((name) => [name, references.resolve(`\${${name}}`)]));
-  return { outcome: "adopted", file, notes: notes.list.map(inOwnFile), values };
+  return { outcome: "adopted", file: escapeOthers(file) as Fields, notes: notes.list.map(inOwnFile), values };
 }
 
 /** Notes of the translation name the keys of OpenClaw's plugin section. */

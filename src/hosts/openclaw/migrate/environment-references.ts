@@ -4,6 +4,8 @@ import { isFields } from "../fields.ts";
 import type { Fields } from "../fields.ts";
 
 const REFERENCE = /(\$?)\$\{([A-Z_][A-Z0-9_]*)\}/g;
+/** The same, or any other beginning of one. */
+const BEGINNING = /(\$?)\$\{([A-Z_][A-Z0-9_]*)\}|\$\{/g;
 const BARE = /^(?:\$\{[A-Z_][A-Z0-9_]*\})+$/;
 const MAX_DEPTH = 64;
 
@@ -53,6 +55,13 @@ export function referencedNames(value: unknown): readonly string[] {
     return text;
   });
   return [...names];
+}
+
+/** The same texts for the embedded gateway, to which any `${` begins a reference unless it is escaped. */
+export function escapeOthers(value: unknown): unknown {
+  return mapStrings(value, (text) =>
+    text.replaceAll(BEGINNING, (whole, _escape, name?: string) => (name === undefined ? `$${whole}` : whole)),
+  );
 }
 
 function mapStrings(value: unknown, replace: (text: string) => string, depth = 0): unknown {
