@@ -184,7 +184,9 @@ function refuseWrong(definition: PresetDefinition): void {
     typeof auth === "function" || isObject(auth) ? "" : "auth must be an object or a function",
     Array.isArray(setup) && setup.length > 0 ? "" : "setup has no step",
     isObject(samples) && Object.keys(samples).length > 0 ? "" : "samples has no sample",
-    sources.every(isSource) ? "" : "event and deliveryId.from must be a text, a list of texts or a function",
+    sources.every(isSource)
+      ? ""
+      : "event and deliveryId.from must be header:<name>, query:<name> or body:<path>, a list of those or a function",
     noFunctions.length === 0 ? "" : `${noFunctions.join(", ")} must be functions`,
     noLists.length === 0 ? "" : `${noLists.join(", ")} must be a list`,
   ].filter((problem) => problem !== "");
@@ -198,7 +200,10 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
+/** What {@link compileSource} reads; of all else it finds nothing. */
+const SOURCE = /^(?:header|query|body):./su;
+
 function isSource(source: unknown): boolean {
-  if (source === undefined || typeof source === "string" || typeof source === "function") return true;
-  return Array.isArray(source) && source.every((each) => typeof each === "string");
+  if (source === undefined || typeof source === "function") return true;
+  return [source].flat().every((each) => typeof each === "string" && SOURCE.test(each));
 }

@@ -68,8 +68,17 @@ describe("a definition that cannot be used", () => {
     );
     const odd = { event: 5, deliveryId: { from: {} }, sender: "ada", message: "hello", handshakes: {}, setup: "Paste" };
     expect(() => preset(odd as unknown as Partial<PresetDefinition>)).toThrow(
-      'The preset "acme" cannot be used: setup has no step; event and deliveryId.from must be a text, a list of texts or ' +
-        "a function; sender, message must be functions; handshakes must be a list.",
+      'The preset "acme" cannot be used: setup has no step; event and deliveryId.from must be header:<name>, ' +
+        "query:<name> or body:<path>, a list of those or a function; sender, message must be functions; handshakes must be a list.",
     );
+  });
+
+  it.each<Partial<PresetDefinition>>([
+    { event: "heeder:x-event" },
+    { event: ["header:x-event", "type"] },
+    { deliveryId: { from: "body:", signed: true } },
+    { deliveryId: { from: ["header:x-id", "path"], signed: true } },
+  ])("is refused when nothing could be found at a place: %j", (definition) => {
+    expect(() => preset(definition)).toThrow("event and deliveryId.from must be header:<name>, query:<name>");
   });
 });
