@@ -1,7 +1,10 @@
 import { compileSource } from "../auth/value-source.ts";
 import type { AuthInput } from "../config/auth/schema.ts";
+import { ConfigError } from "../config/errors.ts";
+import { showKeyPath } from "../config/show-value.ts";
 import type { TextKind } from "../core/boundary/remove-hidden.ts";
 import type { Level } from "../core/delivery.ts";
+import { reasonLine } from "../core/reason-of.ts";
 import type { Handshake } from "../config/handshake.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
 import type {
@@ -93,15 +96,13 @@ export interface PresetDefinition {
 export function definePreset(definition: PresetDefinition): Preset {
   refuseWrong(definition);
   const { name, title, documentation, setup, samples, auth, mapping, event, deliveryId, answer } = definition;
-  const fixedAuth = typeof auth === "function" ? undefined : auth;
-  const fixedMapping = typeof mapping === "function" ? undefined : (mapping ?? {});
   const preset = Object.freeze<Preset>({
     name,
     title,
     documentation,
     setup,
     samples,
-    auth: (settings) => fixedAuth ?? (auth as (settings: PresetSettings) => AuthInput)(settings),
+    auth: typeof auth === "function" ? ofSettings(name, "auth", auth) : () => auth,
     secret: definition.secret && {
       required: true,
       minLength: definition.secret.madeBy === "owner" ? 16 : 1,
@@ -112,7 +113,7 @@ export function definePreset(definition: PresetDefinition): Preset {
     secretSettings: definition.secretSettings ?? [],
     handshakes: definition.handshakes ?? [],
     methods: definition.methods ?? [],
-    mapping: (settings) => fixedMapping ?? (mapping as (settings: PresetSettings) => Partial<PresetMapping>)(settings),
+    mapping: typeof mapping === "function" ? ofSettings(name, "mapping", mapping) : () => mapping ?? {},
     eventSource: event && (definition.eventWhere ?? describeSource(event)),
     deliveryIdSource: deliveryId && (deliveryId.where ?? describeSource(deliveryId.from)),
     deliveryIdSigned: deliveryId?.signed ?? false,
@@ -144,6 +145,22 @@ const made = new WeakSet<object>();
 /** True for what {@link definePreset} has made. */
 export function isPreset(value: object): value is Preset {
   return made.has(value);
+}
+
+/** What the author's function makes of settings; one that throws refuses them by their key. */
+function ofSettings<Made>(
+  name: string,
+  what: string,
+  make: (settings: PresetSettings) => Made,
+): (settings: PresetSettings) => Made {
+  return (settings) => {
+    try {
+      return make(settings);
+    } catch (error) {
+      const message = `the preset cannot make its ${what} of these settings: ${reasonLine(error)}`;
+      throw new ConfigError([{ path: showKeyPath(["hooks", name]), message }]);
+    }
+  };
 }
 
 type Source = PresetDefinition["event"];

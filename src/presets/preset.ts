@@ -6,7 +6,8 @@ import type { EventActor, EventAuthor, EventObject, Level, PayloadContext, Paylo
 
 /** The scheme of a preset's sender, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
 export function schemeName(preset: Preset): string {
-  const auth = preset.auth(EXAMPLE_SETTINGS);
+  const auth = authWithoutSettings(preset);
+  if (auth === undefined) return "as its settings say";
   const from = auth.from === undefined ? "" : [auth.from].flat()[0]!;
   switch (auth.scheme) {
     case "token":
@@ -23,8 +24,14 @@ export function schemeName(preset: Preset): string {
   }
 }
 
-/** Settings that are not there print nothing; no preset's scheme changes with them. */
-const EXAMPLE_SETTINGS = Object.freeze({});
+/** Settings that are not there print nothing; no built-in preset's scheme changes with them. */
+function authWithoutSettings(preset: Preset): AuthInput | undefined {
+  try {
+    return preset.auth(Object.freeze({}));
+  } catch {
+    return undefined;
+  }
+}
 
 function algorithmName({ algorithm = "hmac-sha256", certificate }: AuthInput): string {
   const name = typeof algorithm === "string" ? algorithm : (Object.values(algorithm.values).at(-1) ?? "");
