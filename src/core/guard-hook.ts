@@ -28,10 +28,15 @@ interface GuardedTap {
 }
 
 type TapFunction = (...args: unknown[]) => unknown;
+type Answer = (result: unknown) => unknown;
 type Callback = (error?: unknown, result?: unknown) => void;
 
-/** Guards a hook and returns it; `name` is what errors call it. */
-export function guardHook<Guarded extends Guardable>(name: string, hook: Guarded): Guarded {
+/** Guards a hook and returns it; `name` is what errors call it, `answer` makes of a tap's result what the hook takes. */
+export function guardHook<Guarded extends Guardable>(
+  name: string,
+  hook: Guarded,
+  answer: Answer = (result) => result,
+): Guarded {
   hook.name = name;
   hook.intercept({
     name: "guard",
@@ -40,7 +45,7 @@ export function guardHook<Guarded extends Guardable>(name: string, hook: Guarded
       if (tap.type === "sync" && tap.fn instanceof AsyncFunction) {
         throw new TypeError(`${who}: an async function was tapped with tap(); use tapPromise() so that it is awaited.`);
       }
-      return { ...tap, fn: GUARDS[tap.type](who, tap.fn as TapFunction) };
+      return { ...tap, fn: GUARDS[tap.type](who, tap.fn as TapFunction, answer) };
     },
   });
   // tapable counts the guard itself; callers ask so that a hook without taps costs nothing.
@@ -48,9 +53,14 @@ export function guardHook<Guarded extends Guardable>(name: string, hook: Guarded
   return hook;
 }
 
+/** For a bail hook: `condition && answer` has nothing to say when the condition is false, and the next tap is asked. */
+export function unlessNothing(result: unknown): unknown {
+  return result || undefined;
+}
+
 const GUARDS = { sync: guardSync, promise: guardPromise, async: guardCallback };
 
-function guardSync(who: string, fn: TapFunction): TapFunction {
+function guardSync(who: string, fn: TapFunction, answer: Answer): TapFunction {
   return (...args) => {
     let result: unknown;
     try {
@@ -58,7 +68,7 @@ function guardSync(who: string, fn: TapFunction): TapFunction {
     } catch (error) {
       throw named(who, error);
     }
-    if (!isThenable(result)) return result;
+    if (!isThenable(result)) return answer(result);
     // No caller holds the promise from here on: its rejection must not end the process.
     result.then(undefined, () => {});
     throw new TypeError(
@@ -67,12 +77,12 @@ function guardSync(who: string, fn: TapFunction): TapFunction {
   };
 }
 
-function guardPromise(who: string, fn: TapFunction): TapFunction {
+function guardPromise(who: string, fn: TapFunction, answer: Answer): TapFunction {
   return async (...args) => {
     let result: unknown;
     try {
       result = fn(...args);
-      if (isThenable(result)) return await result;
+      if (isThenable(result)) return answer(await result);
     } catch (error) {
       throw named(who, error);
     }
@@ -80,13 +90,13 @@ function guardPromise(who: string, fn: TapFunction): TapFunction {
   };
 }
 
-function guardCallback(who: string, fn: TapFunction): TapFunction {
+function guardCallback(who: string, fn: TapFunction, answerOf: Answer): TapFunction {
   return (...args) => {
     const callback = args.pop() as Callback;
     let answered = false;
     const answer: Callback = (error, result) => {
       answered = true;
-      callback(error ? named(who, error) : error, result);
+      callback(error ? named(who, error) : error, answerOf(result));
     };
     const fail = (error: unknown): void => callback(named(who, error));
     try {

@@ -9,7 +9,7 @@ import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHoo
 import type { Action, Credential, PayloadContext, Query, RequestHead } from "../core/delivery.ts";
 import type { RunSpec } from "../core/run.ts";
 import type { AcceptedEvent, DispatchedEvent, SettledEvent } from "../core/events.ts";
-import { guardHook } from "../core/guard-hook.ts";
+import { guardHook, unlessNothing } from "../core/guard-hook.ts";
 import type { CompiledMapping } from "../mapping/compile-mapping.ts";
 import type { PresetRegistry } from "../presets/registry.ts";
 
@@ -55,9 +55,14 @@ export function createIngressHooks(): IngressHooks {
     authenticate: guardHook(
       "authenticate",
       new AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>(["request"]),
+      unlessNothing,
     ),
     received: guardHook("received", new AsyncSeriesHook<[RequestHead]>(["request"])),
-    resolve: guardHook("resolve", new AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>(["context"])),
+    resolve: guardHook(
+      "resolve",
+      new AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>(["context"]),
+      unlessNothing,
+    ),
     actions: guardHook(
       "actions",
       new AsyncSeriesWaterfallHook<[readonly Action[], PayloadContext]>(["actions", "context"]),
@@ -65,6 +70,7 @@ export function createIngressHooks(): IngressHooks {
     policy: guardHook(
       "policy",
       new AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial | undefined>(["run", "context"]),
+      unlessNothing,
     ),
     accepted: guardHook("accepted", new AsyncSeriesHook<[AcceptedEvent]>(["event"])),
     dispatched: guardHook("dispatched", new AsyncSeriesHook<[DispatchedEvent]>(["event"])),

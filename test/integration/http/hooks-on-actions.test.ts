@@ -63,6 +63,19 @@ describe("policy", () => {
     expect((await gateway.post("/hooks/wake", { text: "x", mode: "next-heartbeat" })).status).toBe(200);
   });
 
+  it("asks every tap until one denies, whatever the others return for nothing", async () => {
+    const nothing = [null, false, "", 0] as unknown as undefined[];
+    await using gateway = await startWith((hooks) => {
+      for (const result of nothing) {
+        hooks.policy.tap("sync", () => result);
+        hooks.policy.tapPromise("promise", async () => result);
+        hooks.policy.tapAsync("callback", (_run, _context, done) => done(null, result));
+      }
+      hooks.policy.tap("denies", () => ({ deny: "Never." }));
+    });
+    expect(await gateway.post("/hooks/agent", QUIET)).toMatchObject({ status: 403, body: { error: "Never." } });
+  });
+
   it("that fails lets nothing through: 500, and the log names the tap", async () => {
     await using gateway = await startWith((hooks) => {
       hooks.policy.tapPromise("broken", async () => {
