@@ -31,3 +31,8 @@ export function hasCanceled(events: readonly EnqueuedEvent[], waiting: readonly 
   const ids = new Set(waiting.map(({ id }) => id));
   return events.some(({ id }) => !ids.has(id));
 }
+
+/** Of an event in the host's queue: it gives each an id; of one without, the text is compared. */
+export function identityOf({ id, text = "" }: { readonly id?: string; readonly text?: string }): string {
+  return id ?? text;
+}

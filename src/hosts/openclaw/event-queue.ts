@@ -1,5 +1,5 @@
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
-import { CANCELED, firstBatch, hasCanceled, isSame, MAX_BATCH, textOf } from "./event-batch.ts";
+import { CANCELED, firstBatch, hasCanceled, identityOf, isSame, MAX_BATCH, textOf } from "./event-batch.ts";
 import type { EnqueuedEvent } from "./event-batch.ts";
 import type { OpenClawSdk, OpenClawSystem } from "./sdk.ts";
 import type { OpenClawState, QueuedEvent } from "./state.ts";
@@ -99,6 +99,9 @@ export class EventQueue {
   #isPollDue = false;
   #working: Promise<void> | undefined;
   #again = false;
+  /** True when other events may wait than those that were read last, or the host has not taken those. */
+  #isChanged = true;
+  #left = 0;
   #closed = false;
 
   constructor(session: string, options: EventQueueOptions) {
@@ -114,6 +117,7 @@ export class EventQueue {
   /** Looks again: an event was stored, or a turn is requested. */
   nudge(request?: HeartbeatRequest): void {
     if (this.#closed) return;
+    this.#isChanged = true;
     // The look that is due finds this event too. One for each of thousands would read all that wait each time.
     if (request === undefined && this.#isPollDue) return;
     if (request !== undefined) {
@@ -121,6 +125,10 @@ export class EventQueue {
       this.#requestedAt = undefined;
       this.#isFollowUp = false;
     }
+    this.#look();
+  }
+
+  #look(): void {
     this.#again = true;
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
   }
@@ -156,7 +164,9 @@ export class EventQueue {
     }
     if (this.#closed) return;
     if (now < this.#retryAt) return this.#pollLater(this.#retryAt - now);
-    const left = this.#enqueueBatch(this.#pending(), at);
+    // Events may be large, and one look follows the other for as long as no turn comes.
+    if (this.#isChanged || this.#enqueued.length === 0) this.#left = this.#enqueueBatch(this.#pending(), at);
+    const left = this.#left;
     this.#requestTurn(left, at);
     // Where nothing waits, no turn is missing.
     if (left === 0) this.#endStall();
@@ -189,7 +199,8 @@ export class EventQueue {
     if (turn?.status === "running") return false;
     const hasEnded = (turn?.endedAt ?? 0) >= after;
     // No turn has begun, as far as the host says: what was canceled is still to be replaced in its queue.
-    if (!hasEnded && sign === "unseen" && hasCanceled(events, this.#pending())) {
+    if (!hasEnded && sign === "unseen" && this.#isChanged) this.#isChanged = hasCanceled(events, this.#pending());
+    if (!hasEnded && sign === "unseen" && this.#isChanged) {
       this.#taken = undefined;
       this.#enqueued = events;
       return true;
@@ -226,6 +237,7 @@ export class EventQueue {
       // An event that the host has refused would count as taken by a turn once it is missing in the queue.
       if (isThere) this.#enqueued = batch.map(({ id, key }) => ({ id, key }));
     }
+    this.#isChanged = !isSame(batch, this.#enqueued);
     return events.length;
   }
 
@@ -282,13 +294,7 @@ export class EventQueue {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#isPollDue = false;
-      this.nudge();
-    }, ms);
-    this.#timer.unref();
+      this.#look();
+    }, ms).unref();
   }
-}
-
-/** The host gives each event an id; of one without, the text is compared. */
-function identityOf({ id, text = "" }: { readonly id?: string; readonly text?: string }): string {
-  return id ?? text;
 }

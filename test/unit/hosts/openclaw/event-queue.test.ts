@@ -22,6 +22,8 @@ class Fixture {
   latest: LatestTurn | undefined;
   /** The number of next events that the host does not take. */
   refusals = 0;
+  /** How often the events that wait were read. */
+  reads = 0;
   #lastId = 0;
   readonly queue: EventQueue;
 
@@ -29,7 +31,10 @@ class Fixture {
     const silent = { debug: () => {}, info: () => {}, error: () => {} };
     this.queue = new EventQueue(MAIN, {
       state: {
-        pendingEvents: () => [...this.events].map(([id, text]) => ({ id, key: `key ${id}`, text })),
+        pendingEvents: () => {
+          this.reads++;
+          return [...this.events].map(([id, text]) => ({ id, key: `key ${id}`, text }));
+        },
         consumeEvents: async (_session, ids) => ids.forEach((id) => this.events.delete(id)),
       },
       system: {
@@ -93,6 +98,35 @@ it("leaves an agent's heartbeat settings alone where they say nothing of a sessi
   fixture.wake("one");
   await vi.advanceTimersByTimeAsync(100);
   expect(fixture.turns[0]).not.toHaveProperty("heartbeat");
+});
+
+it.each([true, false])(
+  "reads the events that wait once, however long no turn comes; shown queues: %s",
+  async (peeks) => {
+    const fixture = new Fixture({ peeks });
+    fixture.wake("one");
+    await vi.advanceTimersByTimeAsync(100);
+    const { reads } = fixture;
+    await vi.advanceTimersByTimeAsync(1_800_000);
+    expect(fixture.reads).toBe(reads);
+    fixture.wake("two");
+    await vi.advanceTimersByTimeAsync(1_000);
+    if (peeks) expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["one\ntwo"]);
+    fixture.endTurn();
+    await vi.advanceTimersByTimeAsync(1_000);
+    if (!peeks) expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["two"]);
+    fixture.endTurn();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(fixture.taken).toEqual(["key 1", "key 2"]);
+  },
+);
+
+it("offers an event again that the host does not take at first, with nothing else coming", async () => {
+  const fixture = new Fixture();
+  fixture.refusals = 3;
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["one"]);
 });
 
 it("requests turns that do not come more and more rarely, reports the stall once, and its end", async () => {
