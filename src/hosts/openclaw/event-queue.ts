@@ -163,15 +163,14 @@ export class EventQueue {
       return this.#pollLater(TURN_POLL_MS);
     }
     if (this.#closed) return;
-    if (now < this.#retryAt) return this.#pollLater(this.#retryAt - now);
+    if (performance.now() < this.#retryAt) return this.#pollLater(this.#retryAt - performance.now());
     // Events may be large, and one look follows the other for as long as no turn comes.
     if (this.#isChanged || this.#enqueued.length === 0) this.#left = this.#enqueueBatch(this.#pending(), at);
-    const left = this.#left;
-    this.#requestTurn(left, at);
+    this.#requestTurn(this.#left, at);
     // Where nothing waits, no turn is missing.
-    if (left === 0) this.#endStall();
+    if (this.#left === 0) this.#endStall();
     // What was canceled and is still in the host's queue is to be replaced at the next look.
-    const isUnfinished = left > 0 || this.#enqueued.length > 0;
+    const isUnfinished = this.#left > 0 || this.#enqueued.length > 0;
     if (isUnfinished) this.#pollLater(this.#requests < STALLED_REQUESTS ? POLL_MS : STALLED_POLL_MS);
   }
 
@@ -205,11 +204,12 @@ export class EventQueue {
       this.#enqueued = events;
       return true;
     }
-    if (!hasEnded && now - after <= PATIENCE_MS[sign]) return false;
+    // With a clock that was set back, the end of the turn would come before its beginning for as long.
+    if (!hasEnded && now - after <= PATIENCE_MS[sign] && (now >= after || sign === "unseen")) return false;
     this.#taken = undefined;
     if (!hasEnded && sign === "dropped") return true;
     if (turn?.status === "failed" || turn?.status === "timeout") {
-      this.#retryAt = now + RETRY_MS;
+      this.#retryAt = performance.now() + RETRY_MS;
       this.#options.logger.warn({ session: this.#session }, "a turn failed; its system events are handed over again");
     } else {
       const ids = events.map(({ id }) => id);

@@ -121,6 +121,24 @@ it.each([true, false])(
   },
 );
 
+it("waits for no clock that was set back while a turn had taken an event, or after one had failed", async () => {
+  const fixture = new Fixture();
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(100);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  fixture.endTurn();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fixture.taken).toEqual(["key 1"]);
+  fixture.wake("two");
+  await vi.advanceTimersByTimeAsync(100);
+  fixture.endTurn();
+  fixture.latest = { status: "failed", endedAt: Date.now() };
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["two"]);
+});
+
 it("offers an event again that the host does not take at first, with nothing else coming", async () => {
   const fixture = new Fixture();
   fixture.refusals = 3;
