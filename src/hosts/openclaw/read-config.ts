@@ -133,13 +133,14 @@ export function mainKey(config: OpenClawConfig): string {
 
 /**
  * The host's key for a session of ours. With `session.scope: "global"` an agent has one session, `global`, and its
- * heartbeats run in no other. Our sessions then share its queue: an event of one must not take the place of another's.
+ * heartbeats run in no other; and a host that puts keys in lower case has one session for several of ours. These share
+ * its queue: an event of one must not take the place of another's.
  */
 export function hostSession(config: OpenClawConfig, session: string): HostSession {
   const agentId = agentOf(session);
   const isGlobal = fieldsAt(config, "session")["scope"] === "global";
   const sessionKey = isGlobal ? "global" : session;
-  const isAlone = !isGlobal || session === `agent:${agentId}:${mainKey(config)}`;
+  const isAlone = session === (isGlobal ? `agent:${agentId}:${mainKey(config)}` : session.toLowerCase());
   // The host puts the keys in lower case.
   const contextKey = isAlone ? CONTEXT_KEY : `${CONTEXT_KEY}:${hash("sha256", session).slice(0, 16)}`;
   return { agentId, sessionKey, contextKey, isolatesHeartbeats: isolatesHeartbeats(config, agentId) };

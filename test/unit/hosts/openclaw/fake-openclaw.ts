@@ -81,7 +81,7 @@ export class FakeOpenClaw {
         deleteSession: async ({ sessionKey }) => void this.deleted.push(sessionKey),
       },
       channel: { outbound: { loadAdapter: async () => this.adapter } },
-      agent: { session: { getSessionEntry: ({ sessionKey }) => this.entries.get(sessionKey) } },
+      agent: { session: { getSessionEntry: ({ sessionKey }) => this.entries.get(sessionKey.toLowerCase()) } },
     },
   };
 
@@ -103,7 +103,7 @@ export class FakeOpenClaw {
   };
 
   peek(sessionKey: string): readonly QueuedEvent[] {
-    return this.queues.get(sessionKey) ?? [];
+    return this.queues.get(sessionKey.toLowerCase()) ?? [];
   }
 
   /** A turn of the session takes what is in its queue, and ends like this. */
@@ -118,7 +118,9 @@ export class FakeOpenClaw {
     rmSync(this.stateDir, { recursive: true, force: true });
   }
 
-  #enqueue(text: string, sessionKey: string, contextKey: string): boolean {
+  /** The host knows sessions by their keys in lower case. */
+  #enqueue(text: string, key: string, contextKey: string): boolean {
+    const sessionKey = key.toLowerCase();
     const others = (this.queues.get(sessionKey) ?? []).filter((event) => event.contextKey !== contextKey);
     this.queues.set(sessionKey, [...others, { text, contextKey }].slice(-MAX_EVENTS));
     return true;

@@ -59,6 +59,19 @@ it("hands over the events of several sessions where conversations of the host sh
   expect(queued(openClaw, "global")).toEqual([]);
 });
 
+it("hands over the events of keys that are one session to the host, because it puts them in lower case", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw, host } = opened;
+  const taken: string[] = [];
+  host.sessions.onEventsTaken?.((keys) => void taken.push(...keys));
+  await host.sessions.enqueueSystemEvent(event("of one", "agent:main:hook:Ticket-1"));
+  await host.sessions.enqueueSystemEvent(event("of the other", "agent:main:hook:ticket-1"));
+  const session = "agent:main:hook:ticket-1";
+  await vi.waitFor(() => expect(queued(openClaw, session)).toEqual(["of one", "of the other"]), patience);
+  openClaw.turn(session);
+  await vi.waitFor(() => expect(taken.toSorted()).toEqual(["of one", "of the other"]), patience);
+});
+
 it("refuses a text that is too long permanently", async () => {
   await using opened = await OpenGateway.start();
   const long = event("x".repeat(1_048_577));
