@@ -21,7 +21,7 @@ export function configFingerprint(config: OpenClawConfig, { pluginId, block }: L
     block(pluginBlock(config, pluginId)) ?? null,
     gatewayFacts(config),
     agents.list(),
-    agents.allowedModels("") ?? null,
+    agents.list().map(({ id }) => agents.allowedModels(id) ?? null),
     channelList(config),
     builtInPrefix(config) ?? null,
   ]);

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import type { AgentCatalog, AgentInfo, ChannelInfo, GatewayFacts } from "../../core/host.ts";
 import { rightsProblem } from "./enforceable.ts";
 import type { HostSession } from "./event-queue.ts";
+import { allowsModel, listedModels, modelPolicy } from "./model-policy.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
 const DEFAULT_PORT = 18_789;
@@ -93,7 +94,7 @@ export function operatorAccess(config: OpenClawConfig): { readonly mode: unknown
 /** The agents, and the models that runs of the plugin may choose. */
 export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCatalog {
   const agents = agentList(config);
-  const models = allowedModels(config, pluginId);
+  const models = new Map<string, readonly string[] | undefined>();
   const mayChooseModel = fieldsAt(pluginEntry(config, pluginId), "subagent")["allowModelOverride"] === true;
   const main = agents.find(({ isDefault }) => isDefault) ?? { id: DEFAULT_AGENT, isDefault: true };
   // Of two that the host compares as equal, the first.
@@ -105,7 +106,10 @@ export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCat
       if (agentId === undefined) return main;
       return byId.get(agentId) ?? byFoldedId.get(foldAgentId(agentId)) ?? main;
     },
-    allowedModels: () => models,
+    allowedModels(agentId) {
+      if (!models.has(agentId)) models.set(agentId, allowedModels(config, pluginId, agentId));
+      return models.get(agentId);
+    },
     rightsProblem,
     modelProblem: () => {
       if (mayChooseModel) return undefined;
@@ -148,9 +152,9 @@ export function hostSession(config: OpenClawConfig, session: string): HostSessio
 
 /** `heartbeat.isolatedSession` of an agent; what it does not set is that of the defaults. */
 function isolatesHeartbeats(config: OpenClawConfig, agentId: string): boolean {
-  const agents = fieldsAt(config, "agents");
-  const own = writtenAgents(agents).find(({ id }) => foldAgentId(String(id)) === foldAgentId(agentId)) ?? {};
-  const settings = { ...fieldsAt(fieldsAt(agents, "defaults"), "heartbeat"), ...fieldsAt(own, "heartbeat") };
+  const defaults = fieldsAt(fieldsAt(config, "agents"), "defaults");
+  const own = writtenAgent(config, agentId);
+  const settings = { ...fieldsAt(defaults, "heartbeat"), ...fieldsAt(own, "heartbeat") };
   return (settings as Fields)["isolatedSession"] === true;
 }
 
@@ -180,7 +184,12 @@ function agentList(config: OpenClawConfig): readonly AgentInfo[] {
   return found.map(({ id }, at) => ({ id: String(id), isDefault: at === chosen }));
 }
 
-function writtenAgents(agents: Fields): readonly Fields[] {
+function writtenAgent(config: OpenClawConfig, agentId: string): Fields {
+  const wanted = foldAgentId(agentId);
+  return writtenAgents(fieldsAt(config, "agents")).find(({ id }) => foldAgentId(String(id)) === wanted) ?? {};
+}
+
+export function writtenAgents(agents: Fields): readonly Fields[] {
   const listed = Array.isArray(agents["list"]) ? agents["list"].filter(isFields) : [];
   const entries = Object.entries(fieldsAt(agents, "entries")).map(([id, entry]): Fields => ({
     ...(isFields(entry) ? entry : {}),
@@ -204,27 +213,14 @@ export function foldAgentId(written: string): string {
     .slice(0, 64);
 }
 
-/**
- * `undefined` when the host enforces no list. The host refuses a plugin's choice of a model unless the
- * owner allowed it for that plugin; until then no model may be chosen.
- */
-function allowedModels(config: OpenClawConfig, pluginId: string): readonly string[] | undefined {
-  const policy = fieldsAt(pluginEntry(config, pluginId), "subagent");
-  if (policy["allowModelOverride"] !== true) return [];
-  const granted = Array.isArray(policy["allowedModels"]) ? policy["allowedModels"].filter(isText) : undefined;
-  const known = modelCatalog(config);
-  if (granted === undefined || granted.includes("*")) return known;
-  return known === undefined ? granted : granted.filter((model) => known.includes(model));
-}
-
-/** References and aliases of `agents.defaults.models`; `undefined` when it is absent or empty. */
-function modelCatalog(config: OpenClawConfig): readonly string[] | undefined {
-  const models = Object.entries(fieldsAt(fieldsAt(fieldsAt(config, "agents"), "defaults"), "models"));
-  if (models.length === 0) return undefined;
-  return models.flatMap(([reference, model]) => {
-    const alias = isFields(model) ? model["alias"] : undefined;
-    return isText(alias) ? [reference, alias] : [reference];
-  });
+/** `undefined` when any may be chosen. The host refuses a plugin's choice unless the owner allowed it for that plugin. */
+function allowedModels(config: OpenClawConfig, pluginId: string, agentId: string): readonly string[] | undefined {
+  const plugin = fieldsAt(pluginEntry(config, pluginId), "subagent");
+  if (plugin["allowModelOverride"] !== true) return [];
+  const granted = Array.isArray(plugin["allowedModels"]) ? plugin["allowedModels"].filter(isText) : undefined;
+  const policy = modelPolicy(config, writtenAgent(config, agentId));
+  if (granted === undefined || granted.includes("*")) return listedModels(config, policy);
+  return granted.filter((model) => allowsModel(config, policy, model));
 }
 
 function pluginEntry(config: OpenClawConfig, pluginId: string): Fields {

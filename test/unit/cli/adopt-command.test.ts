@@ -156,6 +156,19 @@ describe("reveille adopt", () => {
     expect((written()["hooks"] as typeof hooks).mappings.every(({ model }) => model === undefined)).toBe(true);
   });
 
+  it("lets runs choose the models that they could in OpenClaw, as far as there are providers for them", async () => {
+    const listed = async (defaults: object, meta: object = {}): Promise<unknown> => {
+      rmSync(target, { force: true });
+      const agents = { defaults: { models: { "local/m": { alias: "Em" }, "other/x": {} }, ...defaults } };
+      expect(await run({ ...config, agents, meta })).toBe(0);
+      return (written()["agents"] as { defaults: { models?: unknown } }).defaults.models;
+    };
+    expect(await listed({})).toEqual({ "local/m": { alias: "Em" } });
+    expect(await listed({}, { migrations: { modelPolicyAllowlist: true } })).toBeUndefined();
+    expect(await listed({ modelPolicy: { allow: ["local/n"] } })).toEqual({ "local/n": {} });
+    expect(await listed({ modelPolicy: { allow: ["local/*"] } })).toEqual({ "local/m": { alias: "Em" } });
+  });
+
   it("takes variables that have a value in OpenClaw's file or none at all, and names those to set", async () => {
     const env = { vars: { HOOK_TOKEN: token } };
     const gateway = { auth: { mode: "password", password: "${GATEWAY_PASSWORD}" } };

@@ -1,6 +1,7 @@
 /** The pure core of `reveille adopt`: from OpenClaw's configuration to the file of the embedded gateway. */
 import type { HooksInput, MappingInput } from "../../../config/hooks.ts";
 import { type Fields, fieldsAt, isFields } from "../fields.ts";
+import { allowsModel, modelPolicy } from "../model-policy.ts";
 import { agentCatalog, foldAgentId } from "../read-config.ts";
 import { escapeOthers, readReferences, referencedNames } from "./environment-references.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
@@ -139,7 +140,7 @@ const MAIN_AGENT = "main";
 
 interface AgentsSection {
   readonly section: Fields;
-  readonly facts: Pick<HostFacts, "agentIds" | "defaultAgent" | "models">;
+  readonly facts: Pick<HostFacts, "agentIds" | "defaultAgent" | "allowsModel">;
 }
 
 function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>, notes: MigrationNotes): AgentsSection {
@@ -157,9 +158,7 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
   };
   const defaults = fieldsAt(config, "agents", "defaults");
   const model = keepModel(defaults["model"], "agents.defaults.model");
-  const allowed = Object.entries(fieldsAt(defaults, "models")).filter(([reference]) =>
-    Object.hasOwn(providers, reference.split("/")[0] ?? ""),
-  );
+  const allowed = allowedHere(config, providers);
   const { every } = fieldsAt(defaults, "heartbeat");
   // The embedded gateway takes the first one where none is marked.
   const main = foldAgentId(agentCatalog(config, "").resolve(undefined).id);
@@ -191,22 +190,28 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
     facts: {
       agentIds: list.length === 0 ? [MAIN_AGENT] : list.map(({ id }) => id),
       defaultAgent: (list.find((agent) => "default" in agent) ?? list[0])?.id ?? MAIN_AGENT,
-      models: allowed.length === 0 ? undefined : new Map(allowed.flatMap(namesOf)),
+      allowsModel: (wanted) => allowed.length === 0 || allowed.some(([reference]) => reference === wanted),
     },
   };
+}
+
+/** The models that OpenClaw lets runs choose, of providers that are here; none where it lets them choose any. */
+function allowedHere(config: Fields, providers: Readonly<Record<string, Fields>>): [string, unknown][] {
+  const policy = modelPolicy(config);
+  const listed = (policy ?? []).filter((entry) => entry.includes("/")).map((entry) => [entry, {}] as const);
+  const models = { ...Object.fromEntries(listed), ...fieldsAt(config, "agents", "defaults", "models") };
+  return Object.entries(models).filter(
+    ([reference]) =>
+      policy !== undefined &&
+      !reference.endsWith("/*") &&
+      Object.hasOwn(providers, reference.split("/")[0] ?? "") &&
+      allowsModel(config, policy, reference),
+  );
 }
 
 function allowedModel([reference, model]: [string, unknown]): [string, Fields] {
   const alias = isFields(model) ? model["alias"] : undefined;
   return [reference, typeof alias === "string" && /^[^/\s]+$/u.test(alias) ? { alias } : {}];
-}
-
-function namesOf([reference, model]: [string, unknown]): [string, string][] {
-  const alias = isFields(model) ? model["alias"] : undefined;
-  return [
-    [reference, reference],
-    ...(typeof alias === "string" ? [[alias.toLowerCase(), reference] as [string, string]] : []),
-  ];
 }
 
 /** The agents with their keys, in the shape of a list or of a map by id. */

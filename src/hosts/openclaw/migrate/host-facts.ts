@@ -1,5 +1,6 @@
 import type { AgentCatalog } from "../../../core/host.ts";
-import { agentCatalog, channelList, foldAgentId } from "../read-config.ts";
+import { allowsModel, modelNames, modelPolicy } from "../model-policy.ts";
+import { agentCatalog, channelList, foldAgentId, writtenAgents } from "../read-config.ts";
 import { fieldsAt, isFields } from "../fields.ts";
 import type { Fields } from "../fields.ts";
 
@@ -13,8 +14,10 @@ export interface HostFacts {
   readonly hasDefault: boolean;
   /** Channels that are configured and on; `undefined`: they are in another file, and nothing is known of them. */
   readonly channels: readonly string[] | undefined;
-  /** References by themselves and by their aliases in lower case; `undefined`: no list is kept. */
-  readonly models: ReadonlyMap<string, string> | undefined;
+  /** References by themselves and by their aliases in lower case. */
+  readonly models: ReadonlyMap<string, string>;
+  /** True for the reference of a model that runs of some agent may choose. */
+  readonly allowsModel: (reference: string) => boolean;
   /** `agents.defaults.timeoutSeconds`. */
   readonly timeoutSeconds: number | undefined;
   readonly announcesSessions: boolean;
@@ -23,6 +26,7 @@ export interface HostFacts {
 /** Reads the facts of a configuration whose references have been replaced. */
 export function readHostFacts(config: Fields): HostFacts {
   const agents = agentCatalog(config, "");
+  const policies = [{}, ...writtenAgents(fieldsAt(config, "agents"))].map((agent) => modelPolicy(config, agent));
   const seconds = fieldsAt(config, "agents", "defaults")["timeoutSeconds"];
   return {
     agentIds: hasIncludedAgents(config) ? undefined : agents.list().map(({ id }) => id),
@@ -30,6 +34,7 @@ export function readHostFacts(config: Fields): HostFacts {
     hasDefault: hasIncludedAgents(config) || hasDefault(config, agents),
     channels: isIncluded(config["channels"]) ? undefined : channelList(config).map(({ id }) => id),
     models: modelNames(config),
+    allowsModel: (reference) => policies.some((policy) => allowsModel(config, policy, reference)),
     timeoutSeconds: typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
     announcesSessions: fieldsAt(config, "session")["notifyOnCreate"] !== false,
   };
@@ -75,16 +80,4 @@ const CHANNEL_ALIASES: ReadonlyMap<string, string> = new Map([
 export function channelIdOf(written: string): string {
   const folded = written.trim().toLowerCase();
   return CHANNEL_ALIASES.get(folded) ?? folded;
-}
-
-function modelNames(config: Fields): ReadonlyMap<string, string> | undefined {
-  const models = Object.entries(fieldsAt(config, "agents", "defaults", "models"));
-  if (models.length === 0) return undefined;
-  const names = new Map<string, string>();
-  for (const [reference, model] of models) {
-    const alias = isFields(model) ? model["alias"] : undefined;
-    if (typeof alias === "string" && alias !== "") names.set(alias.toLowerCase(), reference);
-  }
-  for (const [reference] of models) names.set(reference, reference);
-  return names;
 }

@@ -2,6 +2,7 @@ import { isTemplated } from "../../../config/session.ts";
 import type { MigrationNotes } from "./notes.ts";
 import { fieldsAt } from "../fields.ts";
 import type { Fields } from "../fields.ts";
+import { nameIn } from "../model-policy.ts";
 import type { HostFacts } from "./host-facts.ts";
 
 /** The model choices of a block, collected while it is translated. */
@@ -15,7 +16,7 @@ export class ModelChoices {
 }
 
 export interface ModelContext {
-  readonly facts: Pick<HostFacts, "models">;
+  readonly facts: Pick<HostFacts, "models" | "allowsModel">;
   readonly notes: MigrationNotes;
   readonly models: ModelChoices;
   /** False for a model that no provider here has; absent: the host has its own. */
@@ -23,6 +24,11 @@ export interface ModelContext {
   /** Replaces `${NAME}`. */
   resolve(text: string): string;
 }
+
+const NO_PROVIDER =
+  "names a model whose provider is not in models.providers here, so it is left out and the agent's own model is used.";
+const NOT_ALLOWED =
+  "names a model that OpenClaw lets no one choose, so it is left out and the agent's own model is used; add it to agents.defaults.modelPolicy.allow (before 2026.8.1: agents.defaults.models) and write the key into our block to have it back.";
 
 /** A model as our block has it, or `undefined` for the agent's own; one that cannot be chosen is noted. */
 export function translateModel(written: string | undefined, path: string, context: ModelContext): string | undefined {
@@ -35,21 +41,11 @@ export function translateModel(written: string | undefined, path: string, contex
     return model;
   }
   const resolved = context.resolve(model).trim();
-  const reference = facts.models === undefined ? resolved : nameIn(facts.models, resolved);
-  if (reference === undefined) {
-    notes.add(
-      "lost",
-      "names a model that agents.defaults.models does not have, so it is left out and the agent's own model is used; add the model there and write the key into our block to have it back.",
-      path,
-    );
-    return undefined;
-  }
-  if (context.hasProvider?.(reference) === false) {
-    notes.add(
-      "lost",
-      "names a model whose provider is not in models.providers here, so it is left out and the agent's own model is used.",
-      path,
-    );
+  const reference = nameIn(facts.models, resolved);
+  const missing =
+    context.hasProvider?.(reference) === false ? NO_PROVIDER : facts.allowsModel(reference) ? undefined : NOT_ALLOWED;
+  if (missing !== undefined) {
+    notes.add("lost", missing, path);
     return undefined;
   }
   models.paths.push(path);
@@ -59,11 +55,6 @@ export function translateModel(written: string | undefined, path: string, contex
   if (kept !== model) notes.add("written", `is written as "${reference}", which the alias means.`, path);
   models.references.add(kept);
   return kept;
-}
-
-/** A reference, or the one of an alias, whose case does not count. */
-function nameIn(models: ReadonlyMap<string, string>, wanted: string): string | undefined {
-  return models.get(wanted) ?? models.get(wanted.toLowerCase());
 }
 
 /** `subagent` of our entry with what the block needs; an `error` when the owner has forbidden it. */

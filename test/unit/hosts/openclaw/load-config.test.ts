@@ -49,3 +49,17 @@ it("refuses the first configuration as a whole when a commit throws, and serves 
   openClaw.config = withBlock({ enabled: false, path: "/a" });
   await vi.waitFor(() => expect(opened.outcomes[1]).toEqual({ reason: "start" }), patience);
 });
+
+it("loads a configuration again when an agent may choose other models than before", async () => {
+  const openClaw = new FakeOpenClaw();
+  const subagent = { allowModelOverride: true };
+  const withModels = (allow: readonly string[]): FakeOpenClaw["config"] => ({
+    plugins: { entries: { reveille: { subagent, config: { enabled: false } } } },
+    agents: { entries: { main: {}, ops: { modelPolicy: { allow } } } },
+  });
+  openClaw.config = withModels(["a/b"]);
+  await using opened = await OpenGateway.start({ openClaw });
+  openClaw.config = withModels(["c/d"]);
+  await vi.waitFor(() => expect(opened.outcomes).toEqual([{ reason: "start" }, { reason: "reload" }]), patience);
+  expect(opened.host.agents.allowedModels("ops")).toEqual(["c/d"]);
+});

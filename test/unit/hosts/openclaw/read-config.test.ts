@@ -109,6 +109,45 @@ describe("the models that runs may choose", () => {
   });
 });
 
+describe("the models that the host's own policy allows", () => {
+  const models = { "p/a": { alias: "Fast" }, "p/b": {} };
+  const allowed = (agents: object, more: object = {}): readonly string[] | undefined =>
+    agentCatalog({ ...entry({ subagent: { allowModelOverride: true } }), agents, ...more }, "reveille").allowedModels(
+      "main",
+    );
+
+  it("are those of its list, by reference and by alias, whatever models have settings", () => {
+    const modelPolicy = { allow: ["fast", " q/c "] };
+    expect(allowed({ defaults: { models, modelPolicy } })).toEqual(["p/a", "Fast", "q/c"]);
+    expect(allowed({ defaults: { models, modelPolicy: { allow: ["q/*"] } } })).toBeUndefined();
+  });
+
+  it.each<[string, object, object]>([
+    ["the list is empty", { defaults: { models, modelPolicy: { allow: [] } } }, {}],
+    ["there is a policy without a list", { defaults: { models, modelPolicy: {} } }, {}],
+    [
+      "the host has carried the models over",
+      { defaults: { models } },
+      { meta: { migrations: { modelPolicyAllowlist: true } } },
+    ],
+  ])("are all when %s", (_, agents, more) => {
+    expect(allowed(agents, more)).toBeUndefined();
+  });
+
+  it("are those of the agent's own list, where it has one", () => {
+    const defaults = { models, modelPolicy: { allow: ["p/a"] } };
+    expect(allowed({ defaults, entries: { main: { modelPolicy: { allow: ["p/b"] } } } })).toEqual(["p/b"]);
+    expect(allowed({ defaults, entries: { main: { modelPolicy: { allow: [] } } } })).toBeUndefined();
+    expect(allowed({ defaults, entries: { main: { modelPolicy: {} } } })).toEqual(["p/a", "Fast"]);
+  });
+
+  it("narrow what the plugin's own list grants, also by provider", () => {
+    const subagent = { allowModelOverride: true, allowedModels: ["p/a", "p/b", "q/c"] };
+    const agents = { defaults: { models, modelPolicy: { allow: ["q/*", "fast"] } } };
+    expect(agentCatalog({ ...entry({ subagent }), agents }, "reveille").allowedModels("main")).toEqual(["p/a", "q/c"]);
+  });
+});
+
 describe("the channels", () => {
   it("are those that are configured and not turned off, with their recipients", () => {
     const channels = {

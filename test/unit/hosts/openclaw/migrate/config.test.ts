@@ -100,6 +100,22 @@ describe("the new entry", () => {
     ]);
   });
 
+  it("keeps a model that OpenClaw's policy allows, whatever models have settings, and leaves out any other", () => {
+    const models = { "a/b": { alias: "Quick" } };
+    const modelOf = (model: string, defaults: object, more: object = {}): unknown => {
+      const hooks = { ...on, mappings: [{ messageTemplate: "x", model }] };
+      const adoption = adopted({ hooks, agents: { defaults: { models, ...defaults } }, ...more });
+      return (blockOf(adoption) as { mappings: { model?: string }[] }).mappings[0]?.model;
+    };
+    const carriedOver = { meta: { migrations: { modelPolicyAllowlist: true } } };
+    expect(modelOf("c/d", {})).toBeUndefined();
+    expect(modelOf("c/d", {}, carriedOver)).toBe("c/d");
+    expect(modelOf("quick", {}, carriedOver)).toBe("a/b");
+    expect(modelOf("c/d", { modelPolicy: { allow: ["c/*"] } })).toBe("c/d");
+    expect(modelOf("a/b", { modelPolicy: { allow: ["c/*"] } })).toBeUndefined();
+    expect(modelOf("a/b", { modelPolicy: { allow: ["quick"] } })).toBe("a/b");
+  });
+
   it("asks to complete a list of models when payloads choose", () => {
     const hooks = { ...on, mappings: [{ messageTemplate: "x", model: "{{model}}" }] };
     const subagent = { allowModelOverride: true, allowedModels: ["c/d"] };

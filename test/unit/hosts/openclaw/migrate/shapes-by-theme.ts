@@ -73,7 +73,7 @@ export const SHAPES_BY_THEME: Readonly<Record<string, Expected>> = {
     },
     written: ['hooks.mappings[1].model: is written as "test/m", which the alias means.', ONE_MODEL],
     lost: [
-      "hooks.mappings[2].model: names a model that agents.defaults.models does not have, so it is left out and the agent's own model is used; add the model there and write the key into our block to have it back.",
+      "hooks.mappings[2].model: names a model that OpenClaw lets no one choose, so it is left out and the agent's own model is used; add it to agents.defaults.modelPolicy.allow (before 2026.8.1: agents.defaults.models) and write the key into our block to have it back.",
     ],
   },
   "models-from-payloads": {
