@@ -156,6 +156,13 @@ describe("reveille adopt", () => {
     expect((written()["hooks"] as typeof hooks).mappings.every(({ model }) => model === undefined)).toBe(true);
   });
 
+  it("keeps the model of an agent that is written by its alias", async () => {
+    const defaults = { model: "em", models: { "local/m": { alias: "Em" } } };
+    const list = [{ id: "main", model: { primary: "Em" } }, { id: "reader" }];
+    expect(await run({ ...config, agents: { defaults, list } })).toBe(0);
+    expect(written()["agents"]).toMatchObject({ defaults: { model: "local/m" }, list: [{ model: "local/m" }, {}] });
+  });
+
   it("lets runs choose the models that they could in OpenClaw, as far as there are providers for them", async () => {
     const listed = async (defaults: object, meta: object = {}): Promise<unknown> => {
       rmSync(target, { force: true });

@@ -1,7 +1,7 @@
 /** The pure core of `reveille adopt`: from OpenClaw's configuration to the file of the embedded gateway. */
 import type { HooksInput, MappingInput } from "../../../config/hooks.ts";
 import { type Fields, fieldsAt, isFields } from "../fields.ts";
-import { allowsModel, modelPolicy } from "../model-policy.ts";
+import { allowsModel, modelNames, modelPolicy, nameIn } from "../model-policy.ts";
 import { agentCatalog, foldAgentId } from "../read-config.ts";
 import { escapeOthers, readReferences, referencedNames } from "./environment-references.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
@@ -144,11 +144,13 @@ interface AgentsSection {
 }
 
 function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>, notes: MigrationNotes): AgentsSection {
+  const names = modelNames(config);
   const keepModel = (model: unknown, path: string): string | undefined => {
     const { primary, fallbacks } = isFields(model) ? model : { primary: model };
     if (fallbacks !== undefined) notes.add("lost", "is left out: an agent has one model.", `${path}.fallbacks`);
     if (typeof primary !== "string") return undefined;
-    if (Object.hasOwn(providers, primary.split("/")[0] ?? "")) return primary;
+    const reference = nameIn(names, primary);
+    if (Object.hasOwn(providers, reference.split("/")[0] ?? "")) return reference;
     notes.add(
       "lost",
       `${primary} is left out, since its provider is not in models.providers here; until you name one, a built-in agent answers offline.`,
