@@ -133,6 +133,11 @@ export function readDirectly(preset: Preset, payload: unknown, { sample, setting
   const context = { ...requestOf(preset, preset.unwrap(payload), sample), settings };
   const actor = preset.senderOf(context);
   const event: PresetEvent = { ...context, event: preset.eventOf(context), actor };
+  // What these say is no part of the reading; what they throw shows all the same.
+  preset.authorsOf(context);
+  preset.written(event);
+  preset.objects?.held(event);
+  preset.objects?.approved(event);
   return {
     event: event.event,
     deliveryId: preset.deliveryIdOf(context),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
+import { readDirectly } from "../../../src/testing/preset-probe.ts";
 
 const preset = (definition: Partial<PresetDefinition>) =>
   definePreset({
@@ -80,5 +81,21 @@ describe("a definition that cannot be used", () => {
     { deliveryId: { from: ["header:x-id", "path"], signed: true } },
   ])("is refused when nothing could be found at a place: %j", (definition) => {
     expect(() => preset(definition)).toThrow("event and deliveryId.from must be header:<name>, query:<name>");
+  });
+});
+
+describe("a part that fails at a payload", () => {
+  const fail = (): never => {
+    throw new TypeError("no such key");
+  };
+  const nothing = (): undefined => undefined;
+
+  it.each<[string, Partial<PresetDefinition>]>([
+    ["authors", { authors: fail }],
+    ["written", { written: fail }],
+    ["objects.held", { objects: { held: fail, approved: nothing } }],
+    ["objects.approved", { objects: { held: nothing, approved: fail } }],
+  ])("shows in the conformance kit: %s", (_, parts) => {
+    expect(() => readDirectly(preset(parts), {}, { sample: { payload: {} } })).toThrow("no such key");
   });
 });
