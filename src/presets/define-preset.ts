@@ -3,7 +3,7 @@ import type { AuthInput } from "../config/auth/schema.ts";
 import { ConfigError } from "../config/errors.ts";
 import { showKeyPath } from "../config/show-value.ts";
 import type { TextKind } from "../core/boundary/remove-hidden.ts";
-import type { Level } from "../core/delivery.ts";
+import { type Level, LEVELS } from "../core/delivery.ts";
 import { reasonLine } from "../core/reason-of.ts";
 import type { Handshake } from "../config/handshake.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
@@ -190,7 +190,7 @@ const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 /** The author may have written it without a compiler, so nothing is sure to be there. */
 function refuseWrong(definition: PresetDefinition): void {
   const given = definition as unknown as Readonly<Record<string, unknown>>;
-  const { name, title, documentation, auth, setup, samples, event, deliveryId } = given;
+  const { name, title, documentation, auth, setup, samples, event, deliveryId, roles = {} } = given;
   const sources = [event, (deliveryId as { from?: unknown } | undefined)?.from];
   const noFunctions = FUNCTIONS.filter((key) => given[key] !== undefined && typeof given[key] !== "function");
   const noLists = LISTS.filter((key) => given[key] !== undefined && !Array.isArray(given[key]));
@@ -204,6 +204,7 @@ function refuseWrong(definition: PresetDefinition): void {
     sources.every(isSource)
       ? ""
       : "event and deliveryId.from must be header:<name>, query:<name> or body:<path>, a list of those or a function",
+    isRoles(roles) ? "" : `roles must name levels: ${LEVELS.join(", ")}`,
     noFunctions.length === 0 ? "" : `${noFunctions.join(", ")} must be functions`,
     noLists.length === 0 ? "" : `${noLists.join(", ")} must be a list`,
   ].filter((problem) => problem !== "");
@@ -215,6 +216,11 @@ const LISTS = ["handshakes", "methods", "secretSettings"];
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
+}
+
+/** One that is no level would be held to the rights of none. */
+function isRoles(roles: unknown): boolean {
+  return isObject(roles) && Object.values(roles).every((level) => (LEVELS as readonly unknown[]).includes(level));
 }
 
 /** What {@link compileSource} reads; of all else it finds nothing. */

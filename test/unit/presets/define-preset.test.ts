@@ -74,6 +74,14 @@ describe("a definition that cannot be used", () => {
     );
   });
 
+  it.each([{ MEMBER: "trust" }, { MEMBER: undefined }, "trusted", null])(
+    "is refused when a role is no level: %j",
+    (roles) => {
+      const wrong = { vouchesForActors: true, roles } as unknown as Partial<PresetDefinition>;
+      expect(() => preset(wrong)).toThrow("roles must name levels: unknown, known, trusted, owner");
+    },
+  );
+
   it.each<Partial<PresetDefinition>>([
     { event: "heeder:x-event" },
     { event: ["header:x-event", "type"] },
