@@ -110,7 +110,12 @@ function actorOf(preset: Preset, context: PresetContext): EventActor | undefined
 
 /** A preset that fails to say who wrote what vouches for no one. */
 function authorsOf(preset: Preset, context: PresetContext): readonly EventAuthor[] {
-  return attempt(() => preset.authorsOf(context)) ?? [{}];
+  const authors: unknown = attempt(() => preset.authorsOf(context));
+  return isListOfObjects(authors) ? authors : [{}];
+}
+
+function isListOfObjects(value: unknown): value is readonly EventAuthor[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "object" && item !== null);
 }
 
 /** Never cut: half of a message could say something else. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PayloadContext } from "../../../src/core/delivery.ts";
+import type { EventAuthor, PayloadContext } from "../../../src/core/delivery.ts";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
 import { readAnswer, readEvent, readMessage } from "../../../src/presets/read-event.ts";
@@ -48,6 +48,14 @@ describe("what a preset knows of a request", () => {
       skip: "created by ada",
     });
   });
+
+  it.each([{ id: "u1" }, "u1", [null], [{ id: "u1" }, "u2"]])(
+    "counts authors that are no list of such as unknown: %j",
+    (wrong) => {
+      const preset = presetWith({ authors: () => wrong as unknown as readonly EventAuthor[] });
+      expect(readEvent(preset, given, {}).authors).toEqual([{}]);
+    },
+  );
 
   it("is nothing where its code fails: the event continues all the same", () => {
     const broken = presetWith({
