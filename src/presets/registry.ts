@@ -7,8 +7,11 @@ export class PresetRegistry {
   readonly #missing: MissingPresets[] = [];
   readonly #kept: KeptPresets[] = [];
 
-  /** Adds a preset; a second one of the same name throws. */
+  /** Adds a preset; a second one of the same name throws, and so does what is only the definition of one. */
   add(preset: Preset): void {
+    if (typeof preset.mapping !== "function" || typeof preset.eventOf !== "function") {
+      throw new TypeError(`"${preset.name}" is no preset yet: add what definePreset makes of it.`);
+    }
     if (this.#presets.has(preset.name)) {
       throw new Error(`A preset named "${preset.name}" is already there.`);
     }

@@ -26,6 +26,11 @@ describe("the presets of a configuration", () => {
     expect([...registry.all().keys()]).toEqual(["stripe", "github"]);
   });
 
+  it("are none that definePreset has not made", () => {
+    const definition = { name: "acme", auth: { scheme: "token" }, mapping: { name: "Acme" } } as unknown as Preset;
+    expect(() => new PresetRegistry().add(definition)).toThrow('"acme" is no preset yet: add what definePreset makes');
+  });
+
   it("are none at first, not even under inherited names", () => {
     const registry = new PresetRegistry();
     for (const name of ["gmail", "constructor", "__proto__", ""]) expect(registry.get(name)).toBeUndefined();
