@@ -70,7 +70,7 @@ describe("reveille adopt", () => {
     expect(written()).toEqual({
       gateway: { port: 19_000, auth: { token: "${GATEWAY_TOKEN}" }, trustedProxies: ["10.0.0.1"] },
       agents: {
-        defaults: { model: "local/m", heartbeat: { every: "1h" } },
+        defaults: { model: "local/m", heartbeat: { every: 3_600 } },
         list: [{ id: "main", default: true }, { id: "reader" }],
       },
       models: { providers: { local: { baseUrl: "http://127.0.0.1:11434/v1", apiKey: "${LOCAL_KEY}" } } },
@@ -154,6 +154,23 @@ describe("reveille adopt", () => {
       await run({ ...config, agents: { ...agents, defaults }, hooks: { ...hooks, mappings: mappings.slice(0, 2) } }),
     ).toBe(0);
     expect((written()["hooks"] as typeof hooks).mappings.every(({ model }) => model === undefined)).toBe(true);
+  });
+
+  it.each<[string, number | undefined]>([
+    ["1h30m", 5_400],
+    ["45", 2_700],
+    ["0m", 0],
+    ["7d", 604_800],
+    ["8d", undefined],
+    ["daily", undefined],
+  ])("keeps the interval of the heartbeat as OpenClaw means it: %s", async (every, seconds) => {
+    const { agents } = config;
+    expect(
+      await run({ ...config, agents: { ...agents, defaults: { ...agents.defaults, heartbeat: { every } } } }),
+    ).toBe(0);
+    const { defaults } = written()["agents"] as { defaults: { heartbeat?: { every: number } } };
+    expect(defaults.heartbeat?.every).toBe(seconds);
+    expect(out.includes("agents.defaults.heartbeat.every: is left out")).toBe(seconds === undefined);
   });
 
   it("keeps the model of an agent that is written by its alias", async () => {

@@ -162,6 +162,10 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
   const model = keepModel(defaults["model"], "agents.defaults.model");
   const allowed = allowedHere(config, providers);
   const { every } = fieldsAt(defaults, "heartbeat");
+  const everySeconds = typeof every === "string" ? secondsOf(every) : undefined;
+  if (every !== undefined && everySeconds === undefined) {
+    notes.add("lost", "is left out: it is no duration of at most 7 days.", "agents.defaults.heartbeat.every");
+  }
   // The embedded gateway takes the first one where none is marked.
   const main = foldAgentId(agentCatalog(config, "").resolve(undefined).id);
   const list = agentEntries(config).flatMap(([place, agent]) => {
@@ -185,7 +189,7 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
       defaults: {
         ...(model === undefined ? {} : { model }),
         ...(allowed.length === 0 ? {} : { models: Object.fromEntries(allowed.map(allowedModel)) }),
-        ...(typeof every === "string" ? { heartbeat: { every } } : {}),
+        ...(everySeconds === undefined ? {} : { heartbeat: { every: everySeconds } }),
       },
       ...(list.length === 0 ? {} : { list }),
     },
@@ -195,6 +199,18 @@ function readAgents(config: Fields, providers: Readonly<Record<string, Fields>>,
       allowsModel: (wanted) => allowed.length === 0 || allowed.some(([reference]) => reference === wanted),
     },
   };
+}
+
+const SECONDS_OF: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400 };
+const MAX_HEARTBEAT_SECONDS = 604_800;
+
+/** A duration as OpenClaw reads it, `1h30m` or a number of minutes; `undefined`: none that can be had here. */
+function secondsOf(written: string): number | undefined {
+  const text = written.trim().toLowerCase();
+  if (!/^(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|[smhd]))+)$/u.test(text)) return undefined;
+  const parts = text.matchAll(/([\d.]+)([a-z]*)/gu);
+  const seconds = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (SECONDS_OF[unit || "m"] ?? 0), 0);
+  return seconds <= MAX_HEARTBEAT_SECONDS ? seconds : undefined;
 }
 
 /** The models that OpenClaw lets runs choose, of providers that are here; none where it lets them choose any. */
