@@ -1,6 +1,7 @@
 /** The files that a backup holds besides the database. */
 import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { SENDER_KEYS_FILE } from "../../auth/keys/delivered-keys.ts";
 import { SubscriptionRecords } from "../../hosts/embedded/subscriptions/records.ts";
 import { ConfigFile } from "../config-file.ts";
 import { CliError } from "../errors.ts";
@@ -24,8 +25,9 @@ const MAX_FILES = 10_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * The configuration, transforms, presets, and what is registered at senders; with `withSecrets` also the secrets in the file, the files that it names
- * for one, and the key of the gateway. Throws a {@link CliError}.
+ * The configuration, transforms, presets, and what is registered at senders; with `withSecrets` also the secrets in the
+ * file, the files that it names for one, the keys that senders delivered, and the key of the gateway. Throws a
+ * {@link CliError}.
  */
 export function collectFiles({ configFile, stateDir }: FileLocations, withSecrets: boolean): Collected {
   const configDir = dirname(configFile);
@@ -55,7 +57,11 @@ export function collectFiles({ configFile, stateDir }: FileLocations, withSecret
   const events = join(stateDir, "subscriptions", "events");
   for (const path of filesIn(events).filter((each) => each.endsWith(".json")))
     files.add(stateName(stateDir, path), path);
-  if (withSecrets) files.addIfThere("state/gateway.key", join(stateDir, "gateway.key"));
+  const delivered = join(stateDir, SENDER_KEYS_FILE);
+  if (withSecrets) {
+    files.addIfThere("state/gateway.key", join(stateDir, "gateway.key"));
+    files.addIfThere(`state/${SENDER_KEYS_FILE}`, delivered);
+  } else if (isFile(delivered)) missing.push({ path: "the keys that senders delivered", from: delivered });
   return { files: files.all, leftOut: [...leftOut, ...missing], isOnPostgres: hasStore(written) };
 }
 

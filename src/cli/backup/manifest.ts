@@ -81,7 +81,7 @@ function isLeftOut(left: unknown): left is LeftOut {
 export const CONFIG_NAME = "config/reveille.json5";
 const CONFIG_PREFIX = "config/";
 const STATE_NAME =
-  /^state\/(reveille\.sqlite|gateway\.key|sender-certificates\.json|subscriptions\/(?:events\/)?[\da-f]{24}\.json)$/u;
+  /^state\/(reveille\.sqlite|gateway\.key|sender-(?:certificates|keys)\.json|subscriptions\/(?:events\/)?[\da-f]{24}\.json)$/u;
 // eslint-disable-next-line no-control-regex -- these are what is looked for
 const SAFE_SEGMENT = /^(?!\.{1,2}$)[^\u0000-\u001F\u007F/\\:]{1,255}$/u;
 

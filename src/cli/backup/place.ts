@@ -17,7 +17,7 @@ export interface Staged {
 
 const MODULE_FOLDERS = [join("hooks", "transforms"), join("hooks", "presets")];
 export const LOCK_FILE = `${DATABASE_FILE}.lock`;
-const STATE_FILE = /^(?:reveille\.sqlite.*|gateway\.key|sender-certificates\.json)$/u;
+const STATE_FILE = /^(?:reveille\.sqlite.*|gateway\.key|sender-(?:certificates|keys)\.json)$/u;
 
 /** The places that are not empty. */
 export function filledPlaces({ configFile, stateDir }: FileLocations): readonly string[] {

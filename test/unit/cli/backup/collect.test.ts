@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Collected, collectFiles } from "../../../../src/cli/backup/collect.ts";
 import { targetOf } from "../../../../src/cli/backup/manifest.ts";
+import { filledPlaces } from "../../../../src/cli/backup/place.ts";
 import { SubscriptionRecords } from "../../../../src/hosts/embedded/subscriptions/records.ts";
 
 let folder: string;
@@ -45,6 +46,19 @@ it("takes the configuration and the modules, follows no link, and leaves the res
     "state/sender-certificates.json",
   ]);
   expect(names(collect({}, true))).toContain("state/gateway.key");
+});
+
+it("takes the keys that senders delivered when asked for secrets, and else says that they are missing", () => {
+  put("conf/state/sender-keys.json");
+  const without = collect({}, false);
+  expect(names(without)).toEqual(["config/reveille.json5"]);
+  const from = join(folder, "conf/state/sender-keys.json");
+  expect(without.leftOut).toEqual([{ path: "the keys that senders delivered", from }]);
+  const withThem = collect({}, true);
+  expect([names(withThem), withThem.leftOut]).toEqual([["config/reveille.json5", "state/sender-keys.json"], []]);
+  const places = { configFile: join(folder, "new/own.json5"), stateDir: join(folder, "new/state") };
+  expect(targetOf("state/sender-keys.json", places)).toEqual({ root: "state", path: "sender-keys.json" });
+  expect(filledPlaces({ configFile: places.configFile, stateDir: join(folder, "conf/state") })).toEqual([from]);
 });
 
 it("takes files with secrets only when asked, and never one outside of the configuration's folder", () => {
