@@ -10,6 +10,17 @@ export function isForOwner(error: unknown): error is Error {
   return error instanceof CliError || error instanceof SenderApiError;
 }
 
+/** Ctrl-C or a signal ended the command; nothing more is said. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super("The command was interrupted.");
+    this.exitCode = exitCode;
+  }
+}
+
 /** A refusal by the running gateway. */
 export class AnswerError extends CliError {
   override readonly name = "AnswerError";

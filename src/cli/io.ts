@@ -5,6 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import type { Logger } from "../core/host.ts";
 import type { GatewayLogger } from "../hosts/embedded/logger.ts";
+import { Interrupted } from "./errors.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import type { CliGateway } from "./gateway.ts";
 
@@ -121,24 +122,43 @@ async function readInput(): Promise<Uint8Array> {
 
 /** On standard error: standard output may be going into a file. */
 async function confirm(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(?:es)?$/iu.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
+  const answer = await answerAt({ input: process.stdin, output: process.stderr }, `${question} [y/N] `);
+  return /^y(?:es)?$/iu.test(answer.trim());
 }
 
 async function ask(question: string, { isShown } = { isShown: false }): Promise<string> {
-  if (!isShown) process.stderr.write(question);
+  const input = process.stdin;
+  if (isShown) return answerAt({ input, output: process.stderr }, question);
+  process.stderr.write(question);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const output = isShown ? process.stderr : hidden;
-  const terminal = createInterface({ input: process.stdin, output, terminal: true });
   try {
-    return await terminal.question(isShown ? question : "");
+    return await answerAt({ input, output: hidden }, "");
   } finally {
-    terminal.close();
-    if (!isShown) process.stderr.write("\n");
+    process.stderr.write("\n");
+  }
+}
+
+/** What is typed; nothing at Ctrl-D. Rejects with {@link Interrupted} at Ctrl-C, which is no signal while a line is read. */
+export async function answerAt(
+  { input, output }: { readonly input: NodeJS.ReadableStream; readonly output: Writable },
+  question: string,
+): Promise<string> {
+  const terminal = createInterface({ input, output, terminal: true });
+  const left = Promise.withResolvers<string>();
+  const leave = (): void => {
+    output.write("\n");
+    left.resolve("");
+  };
+  terminal.once("SIGINT", () => {
+    left.reject(new Interrupted(EXIT_CODES.SIGINT));
+    leave();
+  });
+  // Also at the end of the input, where the question alone would wait for ever.
+  terminal.once("close", leave);
+  try {
+    return await Promise.race([terminal.question(question).catch(() => left.promise), left.promise]);
+  } finally {
+    terminal.off("close", leave).close();
   }
 }
 

@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/errors.ts";
 import { closestKey, shorten } from "../config/show-value.ts";
 import { StartError } from "../hosts/embedded/errors.ts";
-import { CliError, isForOwner } from "./errors.ts";
+import { CliError, Interrupted, isForOwner } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import { addConfigurationCommands } from "./commands.ts";
 import { addOperatorCommands } from "./commands.ts";
@@ -29,7 +29,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError || error instanceof Interrupted) return error.exitCode;
     const { qualifyKeys } = await import("../config/qualify-keys.ts");
     // Much of it may be someone else's words: a plugin's, a sender's, a file's.
     io.err(`${printableLines(qualifyKeys(explain(error), io.gateway.block))}\n`);
