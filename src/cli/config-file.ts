@@ -6,7 +6,9 @@ import { ConfigError } from "../config/errors.ts";
 import { reasonOf } from "../core/reason-of.ts";
 import { repeatedKeys } from "../hosts/embedded/config/json5-tokens.ts";
 import { parseText, readText } from "../hosts/embedded/config/read.ts";
-import { CliError } from "./errors.ts";
+import { untilSignal } from "./end-signals.ts";
+import { CliError, Interrupted } from "./errors.ts";
+import { EXIT_CODES } from "./exit-codes.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { respell } from "./json5-spelling.ts";
 import { loadConfiguration } from "./load-configuration.ts";
@@ -111,7 +113,7 @@ export class ConfigFile {
   /**
    * Checks the edited file as a start would, and puts it in the place of the old one. Rejects and leaves the old one:
    * with a {@link ConfigError} where the new one is not valid, with a {@link CliError} where another program has
-   * changed the old one since it was read.
+   * changed the old one since it was read, with {@link Interrupted} at a signal.
    */
   async save(io: CliIo): Promise<void> {
     const after = this.text;
@@ -120,12 +122,15 @@ export class ConfigFile {
     rmSync(draft, { force: true });
     writeFileSync(draft, after, { flag: "wx", mode: 0o600 });
     try {
-      await loadConfiguration(
-        { config: draft },
-        { gateway: io.gateway, logger: warningsOnly(await io.createLogger()) },
-      );
-      replaceFile(this.#file, { before: this.#before, after });
-      this.#touchLink();
+      const code = await untilSignal(io, async (signal) => {
+        const logger = warningsOnly(await io.createLogger());
+        await loadConfiguration({ config: draft }, { gateway: io.gateway, logger, signal });
+        signal.throwIfAborted();
+        replaceFile(this.#file, { before: this.#before, after });
+        this.#touchLink();
+        return EXIT_CODES.success;
+      });
+      if (code !== EXIT_CODES.success) throw new Interrupted(code);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const issues = error.issues.map(({ path, message }) => ({ path: path.replace(draft, this.#file), message }));

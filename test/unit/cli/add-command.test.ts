@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RecordedProcess } from "./recorded-process.ts";
@@ -196,6 +196,19 @@ describe("reveille config", () => {
     expect(await printed("config", "set", "gateway.shutdownSeconds", "9")).toBe(
       "gateway.shutdownSeconds is set. A gateway that runs takes it at once.\n",
     );
+  });
+
+  it("leaves nothing behind when a signal ends it, neither a draft nor a change", async () => {
+    const before = text();
+    const { logger } = terminal;
+    Object.defineProperty(terminal, "logger", { get: () => (terminal.signals.emit("SIGINT"), logger) });
+    expect(await terminal.run("config", "set", "gateway.port", "19000")).toBe(130);
+    expect([terminal.out, terminal.err, text(), readdirSync(dirname(terminal.configFile))]).toEqual([
+      "",
+      "",
+      before,
+      ["reveille.json5"],
+    ]);
   });
 
   it("prints the schema by which editors complete the file", async () => {
