@@ -116,18 +116,29 @@ export class ConfigFile {
    * changed the old one since it was read, with {@link Interrupted} at a signal.
    */
   async save(io: CliIo): Promise<void> {
-    const after = this.text;
+    await this.#whenValid(io, (after) => {
+      replaceFile(this.#file, { before: this.#before, after });
+      this.#touchLink();
+    });
+  }
+
+  /** Rejects where the edited file is not valid, and writes nothing. */
+  check(io: CliIo): Promise<void> {
+    return this.#whenValid(io, () => {});
+  }
+
+  async #whenValid(io: CliIo, use: (text: string) => void): Promise<void> {
+    const { text } = this;
     // Beside the file as it is named, since paths in it are relative to that folder, also where a link is there.
     const draft = `${this.#file}.${process.pid}.tmp`;
     rmSync(draft, { force: true });
-    writeFileSync(draft, after, { flag: "wx", mode: 0o600 });
+    writeFileSync(draft, text, { flag: "wx", mode: 0o600 });
     try {
       const code = await untilSignal(io, async (signal) => {
         const logger = warningsOnly(await io.createLogger());
         await loadConfiguration({ config: draft }, { gateway: io.gateway, logger, signal });
         signal.throwIfAborted();
-        replaceFile(this.#file, { before: this.#before, after });
-        this.#touchLink();
+        use(text);
         return EXIT_CODES.success;
       });
       if (code !== EXIT_CODES.success) throw new Interrupted(code);

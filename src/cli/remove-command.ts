@@ -43,13 +43,17 @@ export async function removeSender(name: string, options: RemoveOptions, io: Cli
       `There is no sender ${JSON.stringify(shorten(name))} in ${configFile}: ${io.gateway.program} presets lists what is in use.`,
     );
   }
+  if (isKnown) {
+    file.delete(["hooks", name]);
+    file.removeFrom(["hooks", "presets"], name);
+    // Where another part needs it, both ends stay.
+    await file.check(io);
+  }
   const atSender = await deleteAtSender(registrations, name, options, io);
   const subscriptions = await endSubscriptions(name, stateDir);
   let isSecretGone = false;
   const secretPath = join(dirname(configFile), secretFile(name));
   if (isKnown) {
-    file.delete(["hooks", name]);
-    file.removeFrom(["hooks", "presets"], name);
     await file.save(io);
     const isOwn = JSON.stringify(written) === JSON.stringify({ file: secretFile(name) });
     isSecretGone = isOwn && existsSync(secretPath) && !namesFile(file.get([]), secretPath, dirname(configFile));

@@ -86,6 +86,19 @@ describe("reveille add", () => {
     expect((await run("remove", "github")).err).toContain('There is no sender "github" in');
   });
 
+  it("leaves both ends where another part of the configuration needs the sender", async () => {
+    const hooks = new Map<number, Readonly<Record<string, unknown>>>();
+    fake = await fakeGithub(hooks).start();
+    await run(...github());
+    await run("config", "set", "hooks.mappings", '[{ preset: "github", match: { path: "releases" } }]');
+    const kept = readFileSync(beside("registrations.json"), "utf8");
+    const removed = await run("remove", "github", "--token-env", "HUB");
+    expect([removed.code, removed.out]).toEqual([1, ""]);
+    expect(removed.err).toContain("hooks.mappings[0].secret: is required by the preset github");
+    expect([hooks.size, readFileSync(beside("registrations.json"), "utf8")]).toEqual([1, kept]);
+    expect(secretOf("github")).not.toBe("");
+  });
+
   it("says what was done and what was not when the API refuses, and finishes when it is given again", async () => {
     const hooks = new Map<number, Readonly<Record<string, unknown>>>();
     fake = await fakeGithub(hooks).start();
