@@ -23,7 +23,13 @@ export async function register(connection: WebhookConnection, registering: Regis
   const api = new SenderApi(registrar, { base, token, secrets: secret === undefined ? [] : [secret] });
   const before = kept.of(sender).findLast((each) => each.api === base && isDeepStrictEqual(each.place, place));
   const registered = await registrar.register(api, { url, secret, events, place, replace, before });
-  kept.add({ sender, preset: registrar.preset, api: base, id: registered.id, place, url });
+  try {
+    kept.add({ sender, preset: registrar.preset, api: base, id: registered.id, place, url });
+  } catch (error) {
+    // Nothing here would know of it, and a secret that Stripe shows once would be lost.
+    if (registered.isNew) await registrar.remove(api, { id: registered.id, place, url }).catch(() => {});
+    throw error;
+  }
   return registered;
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RecordedProcess } from "../recorded-process.ts";
@@ -84,6 +84,19 @@ describe("reveille add", () => {
     expect(removed.out).toContain("The webhook 7 of acme/web is deleted at the sender.");
     expect([hooks.size, existsSync(beside("github-secret"))]).toEqual([0, false]);
     expect((await run("remove", "github")).err).toContain('There is no sender "github" in');
+  });
+
+  it("leaves no webhook at the sender of which no record can be kept", async () => {
+    const endpoints = new Map<string, { url: string; events: readonly string[] }>();
+    fake = await fakeStripe(endpoints).start();
+    const draft = beside(`registrations.json.${process.pid}.tmp`);
+    mkdirSync(draft);
+    const stripe = ["add", "stripe", "--token-env", "KEY", "--api", fake.url];
+    expect(await run(...stripe)).toMatchObject({ code: 1, out: "" });
+    expect(endpoints.size).toBe(0);
+    rmdirSync(draft);
+    expect(await run(...stripe)).toMatchObject({ code: 0, err: "" });
+    expect([endpoints.size, secretOf("stripe")]).toEqual([1, STRIPE_SECRET]);
   });
 
   it("leaves both ends where another part of the configuration needs the sender", async () => {
