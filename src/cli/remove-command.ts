@@ -32,19 +32,21 @@ export async function removeSender(name: string, options: RemoveOptions, io: Cli
   const { configFile, stateDir } = io.gateway.locate(options);
   const file = ConfigFile.read(configFile);
   const registrations = Registrations.beside(configFile);
-  const written = file.get(["hooks", name, "secret"]);
+  const isNamed = file.get(["hooks", "senders", name]) !== undefined;
+  const place = isNamed ? ["hooks", "senders", name] : ["hooks", name];
+  const written = file.get([...place, "secret"]);
   const presets = file.get(["hooks", "presets"]);
   const isListed = Array.isArray(presets) && presets.includes(name);
   // `remove mappings` names a key of the block, and no sender.
   const isSender = isPresetKey(name) || name === GMAIL;
-  const isKnown = isListed || (isSender && file.get(["hooks", name]) !== undefined);
+  const isKnown = isNamed || isListed || (isSender && file.get(place) !== undefined);
   if (!isKnown && registrations.of(name).length === 0 && !hasSubscription(name, stateDir)) {
     throw new CliError(
       `There is no sender ${JSON.stringify(shorten(name))} in ${configFile}: ${io.gateway.program} presets lists what is in use.`,
     );
   }
   if (isKnown) {
-    file.delete(["hooks", name]);
+    file.delete(place);
     file.removeFrom(["hooks", "presets"], name);
     // Where another part needs it, both ends stay.
     await file.check(io);

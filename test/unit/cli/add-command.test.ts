@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import JSON5 from "json5";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RecordedProcess } from "./recorded-process.ts";
 
@@ -130,6 +131,15 @@ describe("reveille add", () => {
     await printed("config", "set", "hooks.presets", '["gmail"]');
     expect(await printed("remove", "gmail")).toContain("gmail is no longer in");
     expect(text()).not.toMatch(/^\s*presets:/mu);
+  });
+
+  it("removes a sender that has a name of its own, and not its preset's", async () => {
+    terminal.env["EU"] = `whsec_${"a".repeat(32)}`;
+    const eu = '{ preset: "stripe", secret: { env: "EU" } }';
+    await printed("config", "set", "hooks.senders", `{ "stripe-eu": ${eu}, "stripe-us": ${eu} }`);
+    expect(await printed("remove", "stripe-eu")).toContain("stripe-eu is no longer in");
+    expect(Object.keys(JSON5.parse<{ hooks: { senders: object } }>(text()).hooks.senders)).toEqual(["stripe-us"]);
+    expect(await refused("remove", "stripe")).toContain('There is no sender "stripe"');
   });
 
   it("leaves the file of a secret that another sender has as well", async () => {
