@@ -162,12 +162,15 @@ export class ConfigFile {
   }
 }
 
+/** The comma behind a value; comments may be in between. */
+const COMMA = /(?<![^])((?:\s|\/\/.*$|\/\*(?:[^*]|\*(?!\/))*\*\/)*),/mu;
+
 /** The library would take comments beside it away as well. */
 function without(text: string, { start, end }: JsonValueNode["location"]): string {
   // The library counts characters, and not the halves of which some are made.
   const characters = Array.from(text);
   const before = characters.slice(0, start.index).join("");
-  const after = characters.slice(end.index).join("").replace(/^\s*,/u, "");
+  const after = characters.slice(end.index).join("").replace(COMMA, "$1");
   const isAlone = /(?:^|\n)[^\S\n]*$/u.test(before) && /^[^\S\n]*\n/u.test(after);
   return isAlone ? before.replace(/[^\S\n]*$/u, "") + after.replace(/^[^\S\n]*\n/u, "") : before + after;
 }

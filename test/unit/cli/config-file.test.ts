@@ -56,6 +56,17 @@ describe("a configuration file", () => {
     );
   });
 
+  it.each([
+    ["{ gone: 1 /* a, b */, kept: 2 }", "{  /* a, b */ kept: 2 }"],
+    ["{ kept: 2, gone: 1 // a, b\n}", "{ kept: 2,  // a, b\n}"],
+    ["{ gone: 1 // a, b\n  /* c */ , kept: 2 }", "{  // a, b\n  /* c */  kept: 2 }"],
+    ["{ kept: [1], gone: {} /**/ /* , */ }", "{ kept: [1],  /**/ /* , */ }"],
+  ])("takes the comma behind a value that is removed, and no comment: %j", (before, after) => {
+    const file = read(before);
+    expect([file.delete(["gone"]), file.text]).toEqual([true, after]);
+    expect(JSON5.parse(after)).toHaveProperty("kept");
+  });
+
   it("is refused where a key is written twice, since an edit of the first would be without effect", () => {
     const text = `{ gateway: { port: 1 }, list: [{ a: 1 }, { a: 1, b: { c: 1 }, 'a': 2 }] }`;
     expect(() => read(text)).toThrow(/ has list\[1\]\.a twice, and a gateway takes the last one/u);
