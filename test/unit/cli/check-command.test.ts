@@ -95,7 +95,7 @@ describe("reveille check", () => {
 
   it("ends with code 1 when there is no configuration, or none that can be read", async () => {
     expect(await terminal.run("check")).toBe(1);
-    expect(terminal.err).toContain("the configuration cannot be read (ENOENT)");
+    expect(terminal.err).toContain("the configuration cannot be read (ENOENT); reveille init writes one");
     expect(await check("{")).toBe(1);
     expect(terminal.err).toContain("is not JSON5");
   });

@@ -68,7 +68,7 @@ describe("a folder that the user may not look into", () => {
   it.skipIf(process.getuid?.() !== 0)("is not taken for one without a configuration or a database", async () => {
     await terminal.run("init");
     chmodSync(terminal.homeDir, 0o755);
-    const cannot = `${terminal.configFile}: the configuration cannot be read (EACCES)`;
+    const cannot = `${terminal.configFile}: the configuration cannot be read (EACCES); run the command as the user of the gateway, or as root`;
     expect(await asNobody("add", "github")).toContain(cannot);
     expect(await asNobody("backup", "/tmp/of-nobody.tar.gz")).toContain(cannot);
     terminal.out = "";

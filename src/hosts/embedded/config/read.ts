@@ -59,13 +59,18 @@ export function readGatewayConfig({ file, env, overrides = {}, setAside }: ReadC
   return { config, warnings: [...modeWarnings(file), ...repeatWarnings(text), ...findings.warnings], text, written };
 }
 
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: "; reveille init writes one, and --config names one elsewhere",
+  EACCES: "; run the command as the user of the gateway, or as root",
+};
+
 /** The text of the file. Throws a {@link ConfigError} when it cannot be read. */
 export function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    throw new ConfigError([{ path: file, message: `the configuration cannot be read (${code})` }]);
+    throw new ConfigError([{ path: file, message: `the configuration cannot be read (${code})${ADVICE[code] ?? ""}` }]);
   }
 }
 
