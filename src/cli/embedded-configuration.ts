@@ -17,6 +17,7 @@ import { rememberedUrl } from "../hosts/embedded/tunnel/remembered-url.ts";
 import { createLifecycle } from "../hosts/shared/lifecycle.ts";
 import { canConfine } from "../hosts/embedded/programs/probe.ts";
 import * as publicApi from "../index.ts";
+import { CliError } from "./errors.ts";
 import {
   type GatewayAccess,
   type GatewayCommandOptions,
@@ -72,6 +73,9 @@ export async function openConfiguration(
 export function gatewayAccess(read: ReadConfigOptions, options: GatewayCommandOptions): GatewayAccess {
   const { gateway } = readGatewayConfig({ ...read, setAside: { before: undefined } }).config;
   const url = (options.url ?? gatewayUrl(gateway)).replace(/\/+$/u, "");
+  if (!/^https?:\/\/./iu.test(url) || !URL.canParse(url)) {
+    throw new CliError(`--url must begin with http:// or https://, as in --url ${gatewayUrl(gateway)}`);
+  }
   return { url, apiUrl: `${url}/api/v1`, token: gateway.authTokens[0]! };
 }
 

@@ -68,7 +68,15 @@ export async function askGateway<Body>(
   path: string,
   request: GatewayRequest = {},
 ): Promise<Body> {
-  return (await (await answerOf(access, path, request)).json()) as Body;
+  const response = await answerOf(access, path, request);
+  try {
+    return (await response.json()) as Body;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new CliError(
+      `What answers under ${originOf(access.apiUrl)} is no gateway: its answer is not JSON. Is --url right, or gateway.port?`,
+    );
+  }
 }
 
 /** The same for an answer that is not JSON. */

@@ -363,7 +363,7 @@ describe("a command for the running gateway", () => {
     expect(terminal.err).toMatch(/^The gateway does not answer under http:\/\/127\.0\.0\.1:9: .*Is it running\?\n$/u);
     terminal.err = "";
     expect(await terminal.run("hooks", "--url", "no url")).toBe(1);
-    expect(terminal.err).toContain("The gateway does not answer under no url");
+    expect(terminal.err).toContain("--url must begin with http:// or https://, as in --url http://127.0.0.1:");
     const other = new RecordedProcess();
     try {
       expect(await other.run("hooks", "--url", url)).toBe(1);

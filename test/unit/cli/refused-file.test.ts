@@ -1,4 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RecordedProcess } from "./recorded-process.ts";
@@ -51,4 +53,25 @@ describe("a command, when the running gateway has refused the file", () => {
     terminal.signals.emit("SIGTERM");
     await code;
   });
+});
+
+it("says when what answers is no gateway", async () => {
+  configure({});
+  const server = createServer((_, res) => res.setHeader("content-type", "text/html").end("<html>Hello</html>"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    for (const args of [["deliveries", "list"], ["console"], ["hooks", "pause", "*"]]) {
+      terminal.err = "";
+      expect(await terminal.run(...args, "--url", url)).toBe(1);
+      expect(terminal.err).toBe(
+        `What answers under ${url} is no gateway: its answer is not JSON. Is --url right, or gateway.port?\n`,
+      );
+    }
+    terminal.err = "";
+    expect(await terminal.run("deliveries", "list", "--url", url.slice("http://".length))).toBe(1);
+    expect(terminal.err).toMatch(/^--url must begin with http:\/\/ or https:\/\//u);
+  } finally {
+    server.close();
+  }
 });
