@@ -1,11 +1,11 @@
 /** `reveille init`. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { makeFolder, ownerAt, replaceFile, writeNew } from "./replace-file.ts";
+import { makeFolder, ownerAt, privateMode, replaceFile, writeNew } from "./replace-file.ts";
 
 /** Fresh random tokens. */
 export interface FirstTokens {
@@ -17,7 +17,7 @@ const tokenBytes = 24;
 
 /**
  * Writes a configuration with fresh tokens, with mode 0600 in a folder with mode 0700. An existing
- * file is replaced only with `force`, and keeps its owner; otherwise throws a {@link ConfigExistsError}. What root writes
+ * file is replaced only with `force`, and keeps its owner and group; otherwise throws a {@link ConfigExistsError}. What root writes
  * belongs to the owner of the file or its folder: the gateway may run as that user.
  */
 export function writeFirstConfig(file: string, { force = false }: { force?: boolean } = {}): FirstTokens {
@@ -25,7 +25,7 @@ export function writeFirstConfig(file: string, { force = false }: { force?: bool
   makeFolder(dirname(file), ownerAt(dirname(file)));
   const text = configText(tokens);
   if (force && existsSync(file)) {
-    replaceFile(file, { before: readFileSync(file, "utf8"), after: text, mode: 0o600 });
+    replaceFile(file, { before: readFileSync(file, "utf8"), after: text, mode: privateMode(statSync(file)) });
     return tokens;
   }
   // A link that leads nowhere is there as well.

@@ -1,5 +1,6 @@
 /** Writes configuration files and what is beside them, so that the gateway's user can read them whoever runs the command. */
 import {
+  chmodSync,
   closeSync,
   fchmodSync,
   fchownSync,
@@ -50,14 +51,25 @@ export function replaceFile(file: string, { before, after, keepCopy, mode }: Rep
   }
 }
 
-export type Owner = Pick<Stats, "uid" | "gid">;
+/** `mode` is what a file of that owner gets, where it is not 0600. */
+export type Owner = Pick<Stats, "uid" | "gid"> & { readonly mode?: number };
 
-/** Who is to have what is made at a path: the owner of what is there, or of the folder that it comes into. */
+/**
+ * Who is to have what is made at a path: the owner of what is there, or of the folder that it comes into; with the
+ * group of a file that is there.
+ */
 export function ownerAt(path: string): Owner {
   for (let at = resolve(path); ; at = dirname(at)) {
     const found = statSync(at, { throwIfNoEntry: false });
-    if (found !== undefined) return makerOf(found);
+    if (found === undefined) continue;
+    const maker = makerOf(found);
+    return found.isFile() && maker.gid === found.gid ? { ...maker, mode: privateMode(found) } : maker;
   }
+}
+
+/** The mode of secrets beside a file or in its place: a group by which the gateway may read it keeps its rights. */
+export function privateMode({ mode }: Pick<Stats, "mode">): number {
+  return 0o600 | ((mode & 0o007) === 0 ? mode & 0o060 : 0);
 }
 
 /** Anyone but root makes files of their own, and so does root where it may give none away. */
@@ -117,9 +129,12 @@ export function giveFromRoot(paths: readonly string[], { uid, gid }: Owner): voi
   for (const path of paths) lchownSync(path, uid, gid);
 }
 
-/** Makes a folder and those above it, for the owner alone. */
+/** Makes a folder and those above it, for the owner and for a group that may read its files. */
 export function makeFolder(folder: string, owner: Owner): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) giveFromRoot([made], owner);
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    giveFromRoot([made], owner);
+    if (((owner.mode ?? 0) & 0o040) !== 0) chmodSync(made, 0o750);
+  }
 }

@@ -148,8 +148,8 @@ function bytesOf({ files }: Manifest): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Writes a file that was not there, for this owner alone; resolves with its checksum. */
-async function writeEntry({ content }: ReadEntry, path: string, { uid, gid }: Owner): Promise<string> {
+/** Writes a file that was not there, for this owner; resolves with its checksum. */
+async function writeEntry({ content }: ReadEntry, path: string, { uid, gid, mode = 0o600 }: Owner): Promise<string> {
   const hash = createHash("sha256");
   async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
@@ -160,6 +160,7 @@ async function writeEntry({ content }: ReadEntry, path: string, { uid, gid }: Ow
   const handle = await open(path, "wx", 0o600);
   // By the handle: the owner of the folder can put a link to another file at the path meanwhile.
   if (process.getuid?.() === 0) await handle.chown(uid, gid);
+  await handle.chmod(mode);
   await pipeline(hashed, handle.createWriteStream({ flush: true }));
   return hash.digest("hex");
 }

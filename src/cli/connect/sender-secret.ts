@@ -5,7 +5,7 @@ import type { Preset } from "../../presets/preset.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
 import { secretFile } from "../presets-command.ts";
-import { writeNew } from "../replace-file.ts";
+import { privateMode, writeNew } from "../replace-file.ts";
 
 export interface SenderSecret {
   /** What the configuration has. */
@@ -70,8 +70,8 @@ export function storedSecret(name: string, { path, configFile }: SecretPlace, va
     written: { secret: { file: secretFile(name) } },
     path,
     store: () => {
-      const { uid, gid } = statSync(configFile);
-      writeNew(path, `${value}\n`, { mode: 0o600, uid, gid });
+      const { uid, gid, mode } = statSync(configFile);
+      writeNew(path, `${value}\n`, { mode: privateMode({ mode }), uid, gid });
     },
     discard: () => rmSync(path, { force: true }),
   };

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import JSON5 from "json5";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -51,6 +51,12 @@ describe("reveille add", () => {
     expect(shown).toContain("The gateway is not running; it is there at the next start.");
     expect(shown).toContain("Try it: reveille send github ");
     expect(await printed("check")).toContain("is valid.");
+  });
+
+  it("leaves the secret to the group by which the gateway reads the configuration", async () => {
+    chmodSync(terminal.configFile, 0o640);
+    await printed("add", "github");
+    expect(statSync(beside("github-secret")).mode & 0o777).toBe(0o640);
   });
 
   it("says that the running gateway has taken it, and the sample of its sender is accepted", async () => {

@@ -65,6 +65,13 @@ describe("reveille init", () => {
     expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
   });
 
+  it("leaves a file that it replaces to the group that may read it, and to no others", async () => {
+    await terminal.run("init");
+    chmodSync(terminal.configFile, 0o640);
+    expect(await terminal.run("init", "--force")).toBe(0);
+    expect(statSync(terminal.configFile).mode & 0o777).toBe(0o640);
+  });
+
   it.skipIf(process.getuid?.() !== 0)("leaves a file that it replaces to its owner, behind a link too", async () => {
     const file = `${terminal.homeDir}/reveille.json5`;
     const link = `${terminal.homeDir}/link.json5`;

@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RecordedProcess } from "../recorded-process.ts";
@@ -21,7 +21,7 @@ function ofOthers(folder: string, uid: number): readonly string[] {
 
 describe("reveille restore as root", () => {
   it.skipIf(process.getuid?.() !== 0)(
-    "leaves what it restores to the owner of the place",
+    "leaves what it restores to the owner of the place, and to the group that may read the configuration",
     async () => {
       await terminal.run("init");
       const modules = join(terminal.homeDir, ".reveille", "hooks", "transforms", "team");
@@ -41,6 +41,17 @@ describe("reveille restore as root", () => {
         expect([await terminal.run("restore", file, "--config", config, ...options), terminal.err]).toEqual([0, ""]);
         expect(ofOthers(home, NOBODY)).toEqual([]);
       }
+      chownSync(config, 0, NOBODY);
+      chmodSync(config, 0o640);
+      expect([await terminal.run("restore", file, "--config", config, "--force"), terminal.err]).toEqual([0, ""]);
+      const restored = ["reveille.json5", "hooks/transforms/team", "hooks/transforms/team/a.mjs"].map((path) =>
+        statSync(join(home, "gateway", path)),
+      );
+      expect(restored.map(({ gid, mode }) => [gid, mode & 0o777])).toEqual([
+        [NOBODY, 0o640],
+        [NOBODY, 0o750],
+        [NOBODY, 0o640],
+      ]);
       expect(readdirSync(join(home, "gateway"), { recursive: true })).toEqual(
         expect.arrayContaining(["reveille.json5", "hooks/transforms/team/a.mjs", "state/reveille.sqlite"]),
       );
