@@ -1,5 +1,5 @@
 /** `reveille adopt`: the file of the embedded gateway from OpenClaw's. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError, configLines } from "../config/errors.ts";
@@ -15,6 +15,7 @@ import type { CliIo } from "./io.ts";
 import { environmentOf, parseConfigText } from "./openclaw/adopt-command.ts";
 import { findConfigFile, readConfigText } from "./openclaw/adopt-file.ts";
 import { noteSections } from "./openclaw/adopt-report.ts";
+import { makeFolder, ownerAt, writeNew } from "./replace-file.ts";
 import { printable } from "./terminal-text.ts";
 
 export interface EmbeddedAdoptOptions extends Pick<LocationOptions, "config"> {
@@ -96,8 +97,8 @@ function printLines(io: Pick<CliIo, "out">, head: string, lines: readonly string
 }
 
 function writeNewFile(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  makeFolder(dirname(file), ownerAt(dirname(file)));
+  writeNew(file, text, { mode: 0o600, ...ownerAt(dirname(file)) });
 }
 
 /** The reasons for which a gateway would refuse the text. */

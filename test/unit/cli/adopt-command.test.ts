@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adoptIntoEmbedded, type EmbeddedAdoptOptions } from "../../../src/cli/adopt-command.ts";
 import type { CliGateway } from "../../../src/cli/gateway.ts";
@@ -89,6 +89,15 @@ describe("reveille adopt", () => {
         ],
       },
     });
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("leaves what root writes to the owner of the place", async () => {
+    chownSync(folder, 65_534, 65_533);
+    expect(await run(config)).toBe(0);
+    for (const path of [target, dirname(target)]) {
+      const { uid, gid } = statSync(path);
+      expect([uid, gid]).toEqual([65_534, 65_533]);
+    }
   });
 
   it("names what the embedded gateway cannot carry", async () => {
