@@ -221,7 +221,7 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
       ? []
       : [
           `${preset.title} is in ${configFile}${secret?.path === undefined ? "" : `, and its ${preset.secret!.label} in ${secret.path}`}.`,
-          GATEWAY_TEXTS[gateway],
+          takenText(gateway),
         ]),
     ...(isByHand ? [`At ${preset.title}:`, stepsOf(preset, url, secret?.shown).trimEnd()] : []),
     ...(isByHand && secret?.shown !== undefined
@@ -267,13 +267,19 @@ function stepsOf(preset: Preset, url: string, secret?: string): string {
   return steps.map((step, at) => `  ${at + 1}. ${stepText(step, preset, url)}\n`).join("");
 }
 
-type Taken = "took it" | "is not running" | "has not taken it";
-
-const GATEWAY_TEXTS: Readonly<Record<Taken, string>> = {
+const GATEWAY_TEXTS = {
   "took it": "The running gateway has taken it.",
   "is not running": "The gateway is not running; it is there at the next start.",
   "has not taken it": "The running gateway has not taken it: its log says why.",
-};
+} as const;
+
+type Taken = keyof typeof GATEWAY_TEXTS | `set it aside: ${string}`;
+
+function takenText(taken: Taken): string {
+  return taken in GATEWAY_TEXTS
+    ? GATEWAY_TEXTS[taken as keyof typeof GATEWAY_TEXTS]
+    : `The running gateway has ${taken}. Its calls are answered 503 until that is mended.`;
+}
 
 /** Waits until the gateway that runs knows the sender. */
 async function taken(name: string, options: GatewayCommandOptions, io: CliIo): Promise<Taken> {
@@ -282,7 +288,8 @@ async function taken(name: string, options: GatewayCommandOptions, io: CliIo): P
   const deadline = Date.now() + TAKEN_WITHIN_MS;
   for (;;) {
     const { mappings } = await askGateway<HookStates>(access, "/hooks");
-    if (mappings.some(({ preset }) => preset === name)) return "took it";
+    const mapping = mappings.find(({ preset }) => preset === name);
+    if (mapping !== undefined) return mapping.broken === null ? "took it" : `set it aside: ${mapping.broken}`;
     if (Date.now() > deadline) return "has not taken it";
     await sleep(LOOK_EVERY_MS);
   }

@@ -9,6 +9,7 @@ import type { LocationOptions } from "./file-locations.ts";
 import type { CliIo } from "./io.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 import { plain } from "./plain-schema.ts";
+import { printable } from "./terminal-text.ts";
 
 export interface ConfigOptions extends LocationOptions {
   readonly json?: boolean;
@@ -70,7 +71,7 @@ async function change(
   const { configFile } = io.gateway.locate(options);
   const file = ConfigFile.read(configFile);
   const done = edit(file);
-  await file.save(io);
+  for (const message of await file.save(io)) io.err(`warning  ${printable(message)}\n`);
   io.out(
     json
       ? `${JSON.stringify({ file: configFile, changed: true })}\n`

@@ -6,12 +6,13 @@ import { ConfigError } from "../config/errors.ts";
 import { reasonOf } from "../core/reason-of.ts";
 import { repeatedKeys } from "../hosts/embedded/config/json5-tokens.ts";
 import { parseText, readText } from "../hosts/embedded/config/read.ts";
+import { setAsideFindings } from "./doctor-gateway.ts";
 import { untilSignal } from "./end-signals.ts";
 import { CliError, Interrupted } from "./errors.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { respell } from "./json5-spelling.ts";
-import { loadConfiguration } from "./load-configuration.ts";
+import { loadConfiguration, type LoadOptions } from "./load-configuration.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** `hooks.mappings[0].name`, in parts. */
@@ -113,22 +114,24 @@ export class ConfigFile {
   /**
    * Checks the edited file as a start would, and puts it in the place of the old one. Rejects and leaves the old one:
    * with a {@link ConfigError} where the new one is not valid, with a {@link CliError} where another program has
-   * changed the old one since it was read, with {@link Interrupted} at a signal.
+   * changed the old one since it was read, with {@link Interrupted} at a signal. Resolves with what is set aside with
+   * the new one, and was not with the old one.
    */
-  async save(io: CliIo): Promise<void> {
-    await this.#whenValid(io, (after) => {
+  async save(io: CliIo): Promise<readonly string[]> {
+    return this.#whenValid(io, (after) => {
       replaceFile(this.#file, { before: this.#before, after });
       this.#touchLink();
     });
   }
 
   /** Rejects where the edited file is not valid, and writes nothing. */
-  check(io: CliIo): Promise<void> {
-    return this.#whenValid(io, () => {});
+  async check(io: CliIo): Promise<void> {
+    await this.#whenValid(io, () => {});
   }
 
-  async #whenValid(io: CliIo, use: (text: string) => void): Promise<void> {
+  async #whenValid(io: CliIo, use: (text: string) => void): Promise<readonly string[]> {
     const { text } = this;
+    let aside: readonly string[] = [];
     // Beside the file as it is named, since paths in it are relative to that folder, also where a link is there.
     const draft = `${this.#file}.${process.pid}.tmp`;
     rmSync(draft, { force: true });
@@ -136,12 +139,18 @@ export class ConfigFile {
     try {
       const code = await untilSignal(io, async (signal) => {
         const logger = warningsOnly(await io.createLogger());
-        await loadConfiguration({ config: draft }, { gateway: io.gateway, logger, signal });
+        const load = { gateway: io.gateway, logger, signal };
+        aside = await asideIn(draft, load);
+        if (aside.length > 0) {
+          const before = await asideIn(this.#file, load).catch((): readonly string[] => []);
+          aside = aside.filter((each) => !before.includes(each));
+        }
         signal.throwIfAborted();
         use(text);
         return EXIT_CODES.success;
       });
       if (code !== EXIT_CODES.success) throw new Interrupted(code);
+      return aside;
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const issues = error.issues.map(({ path, message }) => ({ path: path.replace(draft, this.#file), message }));
@@ -160,6 +169,10 @@ export class ConfigFile {
       // A link of another user: the gateway watches the file behind it as well.
     }
   }
+}
+
+async function asideIn(config: string, load: LoadOptions): Promise<readonly string[]> {
+  return setAsideFindings(await loadConfiguration({ config }, load)).map(({ message }) => message);
 }
 
 /** The comma behind a value; comments may be in between. */

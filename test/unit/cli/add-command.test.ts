@@ -70,6 +70,15 @@ describe("reveille add", () => {
     await code;
   }, 60_000);
 
+  it("says when the running gateway sets it aside, and why", async () => {
+    const { url, code } = await terminal.serve();
+    expect(await printed("add", "github", "--secret-env", "NO_SUCH", "--url", url)).toContain(
+      "The running gateway has set it aside: hooks.github.secret: the environment variable NO_SUCH is not set. Its calls are answered 503 until that is mended.\n",
+    );
+    terminal.signals.emit("SIGTERM");
+    await code;
+  }, 30_000);
+
   it("takes a secret that the sender makes from a pipe, a question or a variable", async () => {
     terminal.piped = new TextEncoder().encode("whsec_c2VjcmV0LW9mLXN0cmlwZS1mb3ItdGVzdHM\n");
     await printed("add", "stripe");
@@ -140,9 +149,8 @@ describe("reveille add", () => {
   });
 
   it("removes a sender that has a name of its own, and not its preset's", async () => {
-    terminal.env["EU"] = `whsec_${"a".repeat(32)}`;
-    const eu = '{ preset: "stripe", secret: { env: "EU" } }';
-    await printed("config", "set", "hooks.senders", `{ "stripe-eu": ${eu}, "stripe-us": ${eu} }`);
+    const sender = (letter: string): string => `{ preset: "stripe", secret: "whsec_${letter.repeat(32)}" }`;
+    await printed("config", "set", "hooks.senders", `{ "stripe-eu": ${sender("a")}, "stripe-us": ${sender("b")} }`);
     expect(await printed("remove", "stripe-eu")).toContain("stripe-eu is no longer in");
     expect(Object.keys(JSON5.parse<{ hooks: { senders: object } }>(text()).hooks.senders)).toEqual(["stripe-us"]);
     expect(await refused("remove", "stripe")).toContain('There is no sender "stripe"');
@@ -172,6 +180,19 @@ describe("reveille config", () => {
     expect(await refused("config", "get", "hooks.mappings[0].name")).toContain("has no hooks.mappings[0].name");
     expect(await printed("config", "get", "gateway.port")).toBe("19000\n");
     for (const comment of comments) expect(text()).toContain(comment);
+  });
+
+  it("says what is set aside with a value, and not what was before", async () => {
+    const set = async (value: string): Promise<string> => {
+      terminal.err = "";
+      expect(await terminal.run("config", "set", "hooks.mappings", value)).toBe(0);
+      return terminal.err;
+    };
+    const broken = '{ id: "a", match: { path: "a" }, transform: { module: "a.js" } }';
+    expect(await set(`[${broken}]`)).toMatch(
+      /^warning {2}a is set aside, and its calls are answered 503: hooks\.mappings\[0\]\.transform\.module: .*there is no such file\n$/u,
+    );
+    expect(await set(`[${broken}, { id: "b", match: { path: "b" }, messageTemplate: "b" }]`)).toBe("");
   });
 
   it("writes a number as a text where a text belongs", async () => {
