@@ -110,6 +110,11 @@ async function deleteAtSender(
   if (token === undefined) return all.map((kept) => ({ kept, outcome: "left" }));
   const done: AtSender[] = [];
   for (const kept of all) {
+    // The token is that of one server, and goes to no other.
+    if (kept.api !== all[0]!.api) {
+      done.push({ kept, outcome: "left" });
+      continue;
+    }
     try {
       done.push({ kept, outcome: (await unregister(kept, token, registrations)) ? "deleted" : "was gone" });
     } catch (error) {

@@ -1,4 +1,5 @@
 /** `reveille catch-up`: takes what a sender could not deliver and what is not here. */
+import { isDeepStrictEqual } from "node:util";
 import { readPointInTime } from "../../api/selection.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { reasonOf } from "../../core/reason-of.ts";
@@ -132,7 +133,9 @@ async function redeliveryOf(
     throw new CliError(`${preset.title} cannot be asked for what it did not deliver. GitHub and Stripe can.`);
   }
   const kept = Registrations.beside(io.gateway.locate(options).configFile).of(name);
-  const api = await apiOf(registrar, options, kept[0]?.api, io);
+  const given = placeOf(registrar, options);
+  const registered = given === undefined ? kept[0] : kept.find((each) => isDeepStrictEqual(each.place, given));
+  const api = await apiOf(registrar, options, (registered ?? kept[0])?.api, io);
   const url = urlOf(mapping.match.path ?? name, { loaded, defaultPath: io.gateway.defaultPath });
   if (preset.name === "stripe") {
     const endpoint = await findStripeEndpoint(api, { url });
@@ -140,9 +143,8 @@ async function redeliveryOf(
     const here = `${access.url}${loaded.active.config.path}/${mapping.match.path}`;
     return { mapping, redelivery: new StripeEvents(api, { mapping, url: here, endpoint }) };
   }
-  const place = placeOf(registrar, options) ?? (kept.length === 1 ? kept[0]!.place : undefined) ?? undefined;
+  const place = given ?? (kept.length === 1 ? kept[0]!.place : undefined) ?? undefined;
   if (place === undefined) throw new CliError("Say where at GitHub: --repo owner/name or --org name");
-  const registered = kept.find((each) => each.place?.kind === place.kind && each.place.name === place.name);
   const hookId = registered?.id ?? (await findGithubHook(api, place, { url }));
   if (hookId === undefined) throw new CliError(`${place.name} has no webhook that calls ${url}.`);
   return { mapping, redelivery: new GithubDeliveries(api, place, hookId) };

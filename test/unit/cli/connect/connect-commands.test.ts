@@ -99,6 +99,33 @@ describe("reveille add", () => {
     expect([endpoints.size, secretOf("stripe")]).toEqual([1, STRIPE_SECRET]);
   });
 
+  it("gives the token of one server of a sender to no other", async () => {
+    const [public_, own] = [
+      await fakeGithub(new Map()).start(),
+      await fakeGithub(new Map(), "/repos/acme/own/hooks").start(),
+    ];
+    fake = public_;
+    try {
+      await run(...github());
+      fake = own;
+      await run(...github("--repo", "acme/own"));
+      for (const each of [public_, own]) each.calls.length = 0;
+      const missed = ["catch-up", "github", "--since", "2h", "--yes", "--token-env", "HUB", "--repo", "acme/own"];
+      const { url, code } = await terminal.serve();
+      await run(...missed, "--url", url);
+      terminal.signals.emit("SIGTERM");
+      await code;
+      expect([public_.calls.length, own.calls.length > 0]).toEqual([0, true]);
+      own.calls.length = 0;
+      const first = await run("remove", "github", "--token-env", "HUB");
+      expect(first.out).toContain("webhook 7 of acme/own is still registered at the sender");
+      expect([public_.lines.at(-1), own.calls.length]).toEqual(["DELETE /repos/acme/web/hooks/7", 0]);
+      expect((await run("remove", "github", "--token-env", "HUB")).out).toContain("acme/own is deleted at the sender");
+    } finally {
+      await public_.stop();
+    }
+  });
+
   it("leaves both ends where another part of the configuration needs the sender", async () => {
     const hooks = new Map<number, Readonly<Record<string, unknown>>>();
     fake = await fakeGithub(hooks).start();
