@@ -4,11 +4,13 @@ import { openDeliveredKeys, readDeliveredKeys } from "../auth/keys/delivered-key
 import { SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import type { SenderKeys } from "../storage/shared-store.ts";
+import { lockState } from "./backup/place.ts";
 import { ConfigFile } from "./config-file.ts";
 import { CliError } from "./errors.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import type { LocationOptions } from "./file-locations.ts";
+import { ownerAt } from "./replace-file.ts";
 
 export interface KeysOptions extends LocationOptions {
   readonly show?: string;
@@ -19,18 +21,20 @@ export interface KeysOptions extends LocationOptions {
 /** Lists the routes whose sender has delivered a key; prints or forgets the key of one. */
 export async function keys({ show, forget, json = false, ...options }: KeysOptions, io: CliIo): Promise<void> {
   const url = await sharedStoreOf(options, io);
-  const file = join(io.gateway.locate(options).stateDir, SENDER_KEYS_FILE);
+  const { stateDir } = io.gateway.locate(options);
   const print = (document: object, text: string): void => {
     io.out(json ? `${JSON.stringify(document, undefined, 2)}\n` : text);
   };
   if (forget !== undefined) {
-    if (url === undefined) await forgetKey(forget, { file, url: (await io.gateway.access(options)).url }, io);
+    if (url === undefined) await forgetKey(forget, { stateDir, url: (await io.gateway.access(options)).url }, io);
     else await forgetShared(forget, url);
     const later = "For an hour from its next start the gateway takes another one.";
     print({ route: forget, forgotten: true }, `The key of "${forget}" is forgotten. ${later}\n`);
     return;
   }
-  const delivered = await (url === undefined ? readDeliveredKeys(file) : inStore(url, (kept) => kept.read()));
+  const delivered = await (url === undefined
+    ? readDeliveredKeys(join(stateDir, SENDER_KEYS_FILE))
+    : inStore(url, (kept) => kept.read()));
   if (show !== undefined) {
     const key = delivered.get(show);
     if (key === undefined) throw new CliError(`No key was delivered on the route "${show}".`);
@@ -71,14 +75,24 @@ async function forgetShared(route: string, url: string): Promise<void> {
 }
 
 /** A running gateway has the keys in memory and would write them back. */
-async function forgetKey(route: string, { file, url }: { file: string; url: string }, io: CliIo): Promise<void> {
+async function forgetKey(
+  route: string,
+  { stateDir, url }: { readonly stateDir: string; readonly url: string },
+  io: CliIo,
+): Promise<void> {
   if (await isRunning(url)) throw new CliError(`A gateway runs under ${url}; stop it first, then forget the key.`);
-  const opened = await openDeliveredKeys({
-    file,
-    clock: { now: () => Date.now() },
-    logger: await io.createLogger(),
-  });
-  if (!(await opened.forget(route))) throw new CliError(`No key was delivered on the route "${route}".`);
+  // It may have been started with another port than the configuration's.
+  const lock = lockState(stateDir, ownerAt(stateDir));
+  try {
+    const opened = await openDeliveredKeys({
+      file: join(stateDir, SENDER_KEYS_FILE),
+      clock: { now: () => Date.now() },
+      logger: await io.createLogger(),
+    });
+    if (!(await opened.forget(route))) throw new CliError(`No key was delivered on the route "${route}".`);
+  } finally {
+    lock?.release();
+  }
 }
 
 async function isRunning(url: string): Promise<boolean> {

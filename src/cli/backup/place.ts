@@ -1,9 +1,11 @@
 /** Where restored files go, and what was there before them. */
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DATABASE_FILE, MARK_FILE } from "../../hosts/shared/open-store.ts";
+import { DATABASE_FILE, holdState, MARK_FILE } from "../../hosts/shared/open-store.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import { CliError } from "../errors.ts";
 import type { FileLocations } from "../file-locations.ts";
-import { makeFolder, type Owner } from "../replace-file.ts";
+import { giveFromRoot, makeFolder, type Owner } from "../replace-file.ts";
 import type { Manifest, BackupTarget } from "./manifest.ts";
 
 /** Files that were read and proved, and wait in folders beside the places that they go to. */
@@ -16,8 +18,22 @@ export interface Staged {
 }
 
 const MODULE_FOLDERS = [join("hooks", "transforms"), join("hooks", "presets")];
-export const LOCK_FILE = `${DATABASE_FILE}.lock`;
+const LOCK_FILE = `${DATABASE_FILE}.lock`;
 const STATE_FILE = /^(?:reveille\.sqlite.*|gateway\.key|sender-(?:certificates|keys)\.json)$/u;
+
+/** To be held until the end, so that no gateway starts meanwhile. Throws a {@link CliError} while one runs. */
+export function lockState(stateDir: string, owner: Owner): ReturnType<typeof holdState> {
+  const file = join(stateDir, LOCK_FILE);
+  const isThere = existsSync(file);
+  try {
+    const lock = holdState(stateDir);
+    if (lock !== undefined && !isThere) giveFromRoot([file], owner);
+    return lock;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new CliError(`A gateway runs on ${stateDir}; stop it first.`, { cause: error });
+  }
+}
 
 /** The places that are not empty. */
 export function filledPlaces({ configFile, stateDir }: FileLocations): readonly string[] {

@@ -5,19 +5,18 @@ import { open, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { DATABASE_FILE, holdState } from "../../hosts/shared/open-store.ts";
-import { StoreError } from "../../storage/delivery-store.ts";
+import { DATABASE_FILE } from "../../hosts/shared/open-store.ts";
 import { untilSignal } from "../end-signals.ts";
 import { CliError } from "../errors.ts";
 import type { FileLocations, LocationOptions } from "../file-locations.ts";
 import type { CliIo } from "../io.ts";
 import { ProgressBar } from "../progress-bar.ts";
-import { giveFromRoot, makeFolder, type Owner, ownerAt } from "../replace-file.ts";
+import { makeFolder, type Owner, ownerAt } from "../replace-file.ts";
 import { printable } from "../terminal-text.ts";
 import { readArchive, type ReadEntry } from "./archive.ts";
 import { verifyDatabase } from "./database.ts";
 import { MANIFEST, type Manifest, readManifest, type BackupTarget, targetOf } from "./manifest.ts";
-import { filledPlaces, LOCK_FILE, putInPlace, type Staged } from "./place.ts";
+import { filledPlaces, lockState, putInPlace, type Staged } from "./place.ts";
 
 export interface RestoreOptions extends LocationOptions {
   readonly verify?: boolean;
@@ -38,7 +37,7 @@ export function restore(file: string, options: RestoreOptions, io: CliIo): Promi
     if (!existsSync(file)) throw new CliError(`There is no file ${file}.`);
     const isTrial = options.verify === true;
     const owners = { state: ownerAt(locations.stateDir), config: ownerAt(locations.configFile) };
-    const lock = isTrial ? undefined : lockState(locations, owners.state);
+    const lock = isTrial ? undefined : lockState(locations.stateDir, owners.state);
     const bar = new ProgressBar(io, options.json === true);
     const made: string[] = [];
     const stage = (root: string, owner: Owner): string => {
@@ -64,20 +63,6 @@ export function restore(file: string, options: RestoreOptions, io: CliIo): Promi
     }
     return 0;
   });
-}
-
-/** Held until the end, so that no gateway starts meanwhile. */
-function lockState({ stateDir }: FileLocations, owner: Owner): ReturnType<typeof holdState> {
-  const file = join(stateDir, LOCK_FILE);
-  const isThere = existsSync(file);
-  try {
-    const lock = holdState(stateDir);
-    if (lock !== undefined && !isThere) giveFromRoot([file], owner);
-    return lock;
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    throw new CliError(`A gateway runs on ${stateDir}; stop it first.`, { cause: error });
-  }
 }
 
 function refuseFilled(locations: FileLocations): void {

@@ -259,6 +259,17 @@ describe("reveille keys", () => {
     expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_533, 0o600]);
   });
 
+  it("does not forget one either under a gateway that runs at another port than the configuration's", async () => {
+    await deliver();
+    const { code } = await terminal.serve();
+    expect(await refused("keys", "--forget", "notion")).toBe(
+      `A gateway runs on ${join(dirname(terminal.configFile), "state")}; stop it first.`,
+    );
+    terminal.signals.emit("SIGTERM");
+    await code;
+    expect(await printed("keys", "--forget", "notion")).toContain('The key of "notion" is forgotten.');
+  });
+
   it("does not forget one under a running gateway, which would write it back", async () => {
     configure({});
     const { url, code } = await terminal.serve();
