@@ -151,10 +151,10 @@ async function addNew(
     }
     throw error;
   }
-  const gateway = await taken(name, options, io);
+  const gateway = file.get(["hooks", "enabled"]) === true ? await taken(name, options, io) : "has hooks off";
   const common = { gateway, secret, isGuided };
   if (connection === undefined || made !== undefined) return { ...common, registered: made, problem: undefined };
-  if (gateway !== "has not taken it")
+  if (gateway !== "has not taken it" && gateway !== "has hooks off")
     return { ...common, ...(await registerThere(name, connection, place, options, io)) };
   return { ...common, registered: undefined, problem: "The gateway would refuse its calls." };
 }
@@ -271,6 +271,7 @@ const GATEWAY_TEXTS = {
   "took it": "The running gateway has taken it.",
   "is not running": "The gateway is not running; it is there at the next start.",
   "has not taken it": "The running gateway has not taken it: its log says why.",
+  "has hooks off": "Hooks are off, so its calls are answered 404 until hooks.enabled is true.",
 } as const;
 
 type Taken = keyof typeof GATEWAY_TEXTS | `set it aside: ${string}`;

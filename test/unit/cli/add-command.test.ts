@@ -79,6 +79,16 @@ describe("reveille add", () => {
     await code;
   }, 30_000);
 
+  it("says that hooks are off, and waits for no gateway then", async () => {
+    const { url, code } = await terminal.serve();
+    await printed("config", "unset", "hooks.enabled");
+    expect(await printed("add", "github", "--url", url)).toContain(
+      "Hooks are off, so its calls are answered 404 until hooks.enabled is true.\n",
+    );
+    terminal.signals.emit("SIGTERM");
+    await code;
+  }, 30_000);
+
   it("takes a secret that the sender makes from a pipe, a question or a variable", async () => {
     terminal.piped = new TextEncoder().encode("whsec_c2VjcmV0LW9mLXN0cmlwZS1mb3ItdGVzdHM\n");
     await printed("add", "stripe");
