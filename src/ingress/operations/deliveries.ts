@@ -49,8 +49,9 @@ export interface BulkOutcome {
 
 const CANCELED = "canceled by the operator";
 
-/** Failures that one page of open ones looks through, while it finds none. */
+/** Failures that one page of open ones looks through, while it finds none; and rows of a page of the store. */
 const MAX_LOOKED = 2_000;
+const MAX_PAGE = 200;
 
 /** Cancellations and removals at once; they share commits. */
 const AT_ONCE = 32;
@@ -75,19 +76,21 @@ export class DeliveryOperations {
    */
   async list({ open = false, ...query }: ListedQuery): Promise<DeliveryPage> {
     if (!open) return this.#listOnce(query);
-    let page: DeliveryPage;
-    let { cursor } = query;
-    let found: number;
-    let looked = 0;
-    do {
-      page = await this.#listOnce({ ...query, ...(cursor === undefined ? {} : { cursor }), state: "failed" });
-      found = page.deliveries.length;
+    let next: DeliveryQuery = { ...query, state: "failed" };
+    for (let looked = 0; ;) {
+      const page = await this.#listOnce(next);
+      const found = page.deliveries.length;
+      const deliveries = page.deliveries.filter((each) => !isResolved(each));
+      if (deliveries.length > query.limit) {
+        next = { ...next, limit: query.limit };
+        continue;
+      }
       looked += found;
-      page = { ...page, deliveries: page.deliveries.filter((each) => !isResolved(each)) };
-      cursor = page.nextCursor ?? undefined;
       // A store ends a page early, even without a row, when its time is over.
-    } while (page.deliveries.length === 0 && found > 0 && cursor !== undefined && looked < MAX_LOOKED);
-    return page;
+      const isLast = found === 0 || page.nextCursor === null || looked >= MAX_LOOKED;
+      if (deliveries.length > 0 || isLast) return { ...page, deliveries };
+      next = { ...next, cursor: page.nextCursor, limit: Math.min(MAX_PAGE, next.limit * 4) };
+    }
   }
 
   async #listOnce(query: DeliveryQuery): Promise<DeliveryPage> {

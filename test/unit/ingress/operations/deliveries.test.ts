@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { StoreError } from "../../../../src/storage/delivery-store.ts";
+import { describe, expect, it, vi } from "vitest";
+import { type DeliveryPage, StoreError } from "../../../../src/storage/delivery-store.ts";
 import { agentSpec, newDelivery } from "../../../conformance/store/new-delivery.ts";
 import { operatedStore } from "./operated-store.ts";
 
@@ -165,5 +165,32 @@ describe("listing open failures", () => {
     expect(page.nextCursor).toBeNull();
     await operations.resolve(oldest);
     expect(await operations.list({ open: true, limit: 5 })).toEqual({ deliveries: [], nextCursor: null });
+  });
+
+  it("looks past them in large pages, and gives no more than were asked for", async () => {
+    const { store, operations, accept } = await operatedStore();
+    const failed: string[] = [];
+    for (let count = 0; count < 60; count++) {
+      const { id, runIds } = await accept();
+      await store.settle(runIds[0]!, { state: "failed", reason: "no one answers" });
+      failed.unshift(id);
+    }
+    const open = failed.filter((_, at) => at >= 40 && at % 2 === 0);
+    await operations.bulk("resolve", { ids: failed.filter((id) => !open.includes(id)) }, REAL);
+    const list = vi.spyOn(store, "list");
+    const listed: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: DeliveryPage = await operations.list({
+        open: true,
+        limit: 1,
+        ...(cursor === null ? {} : { cursor }),
+      });
+      if (listed.length === 0) expect(list.mock.calls.length).toBeLessThan(9);
+      expect(page.deliveries.length).toBeLessThan(2);
+      listed.push(...page.deliveries.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(listed).toEqual(open);
   });
 });
