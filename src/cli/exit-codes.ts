@@ -19,6 +19,11 @@ export const EXIT_MEANINGS: readonly ExitMeaning[] = [
   { code: `${failure} of \`serve\``, means: "it could not start" },
   { code: `${failure} of \`doctor\``, means: "a line is a `problem`" },
   { code: `${failure} of \`send\``, means: "the call was refused, or its delivery failed" },
+  {
+    code: `${failure} of \`add\`, \`remove\`, \`catch-up\``,
+    means: "the sender was not asked or refuses, or calls are left",
+  },
+  { code: `${failure} of \`probe\``, means: "a sample did not arrive" },
   { code: `${failure} of \`transform test\``, means: "the transform failed, or what it returned is not accepted" },
   {
     code: `${failure} of \`deliveries\`, \`hooks\`, \`waits\`, \`outbox\`, \`sessions\`, \`approvals\``,
@@ -28,7 +33,10 @@ export const EXIT_MEANINGS: readonly ExitMeaning[] = [
     code: `${failure} of \`backup\`, \`restore\``,
     means: "nothing was written, or not all of it was put in its place",
   },
-  { code: `${failure} of \`openclaw adopt\``, means: "something cannot be adopted, and nothing was written" },
+  {
+    code: `${failure} of \`adopt\`, \`openclaw adopt\``,
+    means: "something cannot be adopted, and nothing was written",
+  },
   {
     code: `${SIGINT}, ${SIGTERM}`,
     means: "SIGINT or SIGTERM ended the command; for `serve`, a second one ended it at once",
