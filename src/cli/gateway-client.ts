@@ -30,6 +30,8 @@ export interface RunningStatus {
 }
 
 const STATUS_TIMEOUT_MS = 5_000;
+/** So that the notice comes before the end of the question. */
+const LATE_BEFORE_MS = 100;
 const ISSUE_CHARS = 300;
 
 /**
@@ -38,7 +40,11 @@ const ISSUE_CHARS = 300;
  */
 export async function reachGateway(options: GatewayCommandOptions, io: CliIo): Promise<GatewayAccess> {
   const access = await io.gateway.access(options);
-  const refused = (await readStatus(access))?.refused ?? undefined;
+  const late = setTimeout(() => {
+    io.err(`${originOf(access.url)} has not answered for ${STATUS_TIMEOUT_MS / 1_000} seconds; it is waited for.\n`);
+  }, STATUS_TIMEOUT_MS - LATE_BEFORE_MS);
+  const status = await readStatus(access).finally(() => clearTimeout(late));
+  const refused = status?.refused ?? undefined;
   if (refused !== undefined) {
     io.err(
       `The running gateway refused the file at ${refused.at.slice(0, 19)}Z and uses the configuration before it:\n`,

@@ -75,3 +75,17 @@ it("says when what answers is no gateway", async () => {
     server.close();
   }
 });
+
+it("says that it waits for a gateway that takes the connection and does not answer", async () => {
+  configure({});
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const ended = terminal.run("deliveries", "list", "--url", url);
+  await vi.waitFor(() => {
+    expect(terminal.err).toBe(`${url} has not answered for 5 seconds; it is waited for.\n`);
+  }, 15_000);
+  server.close();
+  server.closeAllConnections();
+  expect(await ended).toBe(1);
+}, 30_000);
