@@ -20,6 +20,7 @@ import { askGateway, readStatus } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { stepText, knownPresets, presetNamed, secretFile, senderNamed, urlOf } from "./presets-command.ts";
+import { printable } from "./terminal-text.ts";
 
 export interface AddOptions extends GatewayCommandOptions, ConnectionOptions {
   /** Name of an environment variable that holds the secret. */
@@ -230,7 +231,7 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
     ...(isByHand && canRegister !== undefined
       ? [`Or let this command register it: ${io.gateway.program} add ${preset.name} ${canRegister}`]
       : []),
-    ...(registered === undefined ? [] : [registeredText(preset, url, registered)]),
+    ...(registered === undefined ? [] : [printable(registeredText(preset, url, registered))]),
     ...(problem === undefined
       ? [`Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`]
       : []),

@@ -204,7 +204,9 @@ function tokenIn(name: string | undefined, { env }: Pick<CliIo, "env">): string 
 function tokenAt(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   if (statSync(file).size > MAX_TOKEN_BYTES) throw new CliError(`${file} is too large for a token.`);
-  return readFileSync(file, "utf8");
+  const token = readFileSync(file, "utf8");
+  if (token.trim() === "") throw new CliError(`${file} is empty.`);
+  return token;
 }
 
 /** The base URL of an API: https, since a token goes there, or http on this machine. */

@@ -126,6 +126,18 @@ describe("reveille add", () => {
     }
   });
 
+  it("says that the file of the token is empty", async () => {
+    writeFileSync(beside("token"), "\n");
+    const added = await run("add", "github", "--repo", "acme/web", "--token-file", beside("token"));
+    expect([added.code, added.err]).toEqual([1, `${beside("token")} is empty.\n`]);
+  });
+
+  it("prints what the sender says of its webhook without what a terminal would obey", async () => {
+    fake = await fakeGithub(new Map()).start();
+    fake.instead.push({ status: 200, body: [] }, { status: 201, body: { id: 7, events: ["issues\u001B[2J"] } });
+    expect((await run(...github())).out).toContain("webhook 7 of acme/web, for issues�[2J.\n");
+  });
+
   it("leaves both ends where another part of the configuration needs the sender", async () => {
     const hooks = new Map<number, Readonly<Record<string, unknown>>>();
     fake = await fakeGithub(hooks).start();
