@@ -1,5 +1,5 @@
 /** Subscriptions that end: made here, renewed by the gateway. */
-import { statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { accessToken, readCredentials } from "../../hosts/embedded/subscriptions/access-token.ts";
 import {
@@ -12,7 +12,7 @@ import { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 import type { SubscriptionKind } from "../../hosts/embedded/subscriptions/subscription.ts";
 import type { ConfigFile } from "../config-file.ts";
 import { CliError, isForOwner } from "../errors.ts";
-import { giveFromRoot, makeFolder } from "../replace-file.ts";
+import { giveFromRoot, makeFolder, ownerAt } from "../replace-file.ts";
 import type { Registered } from "./registrar.ts";
 
 export interface SubscriptionOptions {
@@ -94,8 +94,9 @@ export async function makeSubscription(
     begunAt: Date.now(),
     ...begun,
   };
-  // The gateway reads and renews it, so it is for the owner of the configuration also when root adds the sender.
-  const owner = statSync(configFile);
+  // The gateway reads and renews it, so it is for the gateway's user also when root adds the sender.
+  const { uid, gid } = ownerAt(existsSync(stateDir) ? stateDir : configFile);
+  const owner = { uid, gid };
   makeFolder(dirname(records.fileOf(record)), owner);
   records.save(record);
   giveFromRoot([records.fileOf(record)], owner);

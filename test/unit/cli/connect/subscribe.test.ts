@@ -1,4 +1,13 @@
-import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MAX_SUBSCRIPTIONS, SubscriptionRecords } from "../../../../src/hosts/embedded/subscriptions/records.ts";
@@ -101,6 +110,23 @@ describe("reveille add of a sender whose subscriptions end", () => {
     expect(await add("google-calendar", "--resource", "ada@example.com")).toMatchObject({ code: 0 });
     for (const path of [beside("state"), dirname(recordFile()), recordFile()]) expect(statSync(path).uid).toBe(nobody);
   });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    "as root leaves its record to the owner of the state, who is the gateway",
+    async () => {
+      const nobody = 65_534;
+      chownSync(terminal.configFile, 0, nobody);
+      chmodSync(terminal.configFile, 0o640);
+      mkdirSync(beside("state"), { mode: 0o700 });
+      chownSync(beside("state"), nobody, nobody);
+      expect(await add("google-calendar", "--resource", "ada@example.com")).toMatchObject({ code: 0 });
+      const made = [dirname(recordFile()), recordFile()].map((path) => statSync(path));
+      expect(made.map(({ uid, mode }) => [uid, mode & 0o777])).toEqual([
+        [nobody, 0o700],
+        [nobody, 0o600],
+      ]);
+    },
+  );
 
   it("takes the place of the one before when it is given again, and says what it could not end", async () => {
     await add("google-calendar", "--resource", "ada@example.com");
