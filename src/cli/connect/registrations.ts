@@ -42,13 +42,7 @@ export class Registrations {
   /** Throws a {@link CliError} for a file that another program has changed. */
   static beside(configFile: string): Registrations {
     const registrations = new Registrations(configFile);
-    const file = registrations.#file;
-    if (!existsSync(file)) return registrations;
-    const content = statSync(file).size > MAX_BYTES ? undefined : parse(readFileSync(file, "utf8"));
-    if (!isKept(content)) {
-      throw new CliError(`${file} cannot be read as the list of registered webhooks. Repair it, or move it away.`);
-    }
-    registrations.#kept = content.registrations;
+    registrations.#read();
     return registrations;
   }
 
@@ -63,11 +57,24 @@ export class Registrations {
 
   /** Keeps one in the place of an earlier record of the same webhook; the oldest goes when there are too many. */
   add(added: KeptRegistration): void {
+    this.#read();
     this.#save([...this.#kept.filter((each) => !isSame(each, added)), added].slice(-MAX_KEPT));
   }
 
   delete(deleted: KeptRegistration): void {
+    this.#read();
     this.#save(this.#kept.filter((each) => !isSame(each, deleted)));
+  }
+
+  /** Again before each change: while the sender was asked, another command may have added one. */
+  #read(): void {
+    const file = this.#file;
+    if (!existsSync(file)) return;
+    const content = statSync(file).size > MAX_BYTES ? undefined : parse(readFileSync(file, "utf8"));
+    if (!isKept(content)) {
+      throw new CliError(`${file} cannot be read as the list of registered webhooks. Repair it, or move it away.`);
+    }
+    this.#kept = content.registrations;
   }
 
   #save(kept: readonly KeptRegistration[]): void {

@@ -66,14 +66,19 @@ function madeSecret(preset: Preset): string {
 
 /** A secret that is known, in a file of its own. */
 export function storedSecret(name: string, { path, configFile }: SecretPlace, value: string): SenderSecret {
+  let isStored = false;
   return {
     written: { secret: { file: secretFile(name) } },
     path,
     store: () => {
       const { uid, gid, mode } = statSync(configFile);
       writeNew(path, `${value}\n`, { mode: privateMode({ mode }), uid, gid });
+      isStored = true;
     },
-    discard: () => rmSync(path, { force: true }),
+    // What another command has put there meanwhile stays.
+    discard: () => {
+      if (isStored) rmSync(path, { force: true });
+    },
   };
 }
 

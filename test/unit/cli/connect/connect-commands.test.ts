@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type KeptRegistration, Registrations } from "../../../../src/cli/connect/registrations.ts";
+import { storedSecret } from "../../../../src/cli/connect/sender-secret.ts";
 import { RecordedProcess } from "../recorded-process.ts";
 import {
   fakeGithub,
@@ -255,5 +257,34 @@ describe("reveille remove", () => {
     const there = await run("remove", "telegram", "--token-env", "BOT", "--json");
     expect(JSON.parse(there.out)).toMatchObject({ secretRemoved: false, webhooks: [{ outcome: "deleted" }] });
     expect(bot.url).toBe("");
+  });
+});
+
+describe("two commands at once", () => {
+  it("keep the records of both", () => {
+    const record = (id: string): KeptRegistration => ({
+      sender: "github",
+      preset: "github",
+      api: "https://api.github.com",
+      id,
+      place: { kind: "repo", name: "acme/web" },
+      url: GITHUB_URL,
+    });
+    const [one, other] = [Registrations.beside(terminal.configFile), Registrations.beside(terminal.configFile)];
+    one.add(record("1"));
+    other.add(record("2"));
+    one.delete(record("1"));
+    expect(Registrations.beside(terminal.configFile).of("github")).toEqual([record("2")]);
+  });
+
+  it("leave the secret to the one that has written it", () => {
+    const place = { path: beside("github-secret"), configFile: terminal.configFile };
+    const [one, other] = ["a", "b"].map((value) => storedSecret("github", place, value.repeat(40)));
+    one!.store();
+    expect(() => other!.store()).toThrow("EEXIST");
+    other!.discard();
+    expect(secretOf("github")).toBe("a".repeat(40));
+    one!.discard();
+    expect(existsSync(place.path)).toBe(false);
   });
 });
