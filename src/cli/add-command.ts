@@ -16,6 +16,7 @@ import { Registrations } from "./connect/registrations.ts";
 import { makeSecret, type SenderSecret, storedSecret } from "./connect/sender-secret.ts";
 import { makeSubscription } from "./connect/subscribe.ts";
 import { CliError, isForOwner } from "./errors.ts";
+import { configWords } from "./file-locations.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
@@ -233,7 +234,7 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
       : []),
     ...(registered === undefined ? [] : [printable(registeredText(preset, url, registered))]),
     ...(problem === undefined
-      ? [`Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`]
+      ? [`Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}${configWords(options)}`]
       : []),
   ];
   io.out(`${lines.join("\n")}${lines.length === 0 ? "" : "\n"}`);

@@ -31,6 +31,17 @@ export function findLocations(options: LocationOptions, { env, homeDir }: Locati
   return { configFile, stateDir };
 }
 
+/** `--config <file>` behind a blank, for a command that a person is told; nothing where the command had none. */
+export function configWords({ config }: LocationOptions): string {
+  return config === undefined ? "" : ` --config ${shellWord(config)}`;
+}
+
+const PLAIN_WORD = /^[\w./:@%+=-]+$/u;
+
+function shellWord(text: string): string {
+  return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 /** False only where nothing is: what this user may not look at is there, and what reads it says why it cannot. */
 export function isThere(path: string): boolean {
   try {

@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { DATABASE_FILE } from "../../hosts/shared/open-store.ts";
 import { untilSignal } from "../end-signals.ts";
 import { CliError } from "../errors.ts";
-import type { FileLocations, LocationOptions } from "../file-locations.ts";
+import { configWords, type FileLocations, type LocationOptions } from "../file-locations.ts";
 import type { CliIo } from "../io.ts";
 import { ProgressBar } from "../progress-bar.ts";
 import { makeFolder, type Owner, ownerAt } from "../replace-file.ts";
@@ -153,7 +153,7 @@ async function writeEntry({ content }: ReadEntry, path: string, { uid, gid, mode
 function report(
   manifest: Manifest,
   aside: readonly string[],
-  { json, verify, configFile, stateDir }: RestoreOptions & FileLocations,
+  { json, verify, config, configFile, stateDir }: RestoreOptions & FileLocations,
   io: CliIo,
 ): void {
   const { at, program, hasSecrets, isOnPostgres, leftOut, files } = manifest;
@@ -172,5 +172,5 @@ function report(
   }
   if (isOnPostgres)
     io.err("Deliveries, sessions and the outbox are in PostgreSQL: restore them from your pg_dump of the same time.\n");
-  io.out(`Check it with: ${io.gateway.program} check\n`);
+  io.out(`Check it with: ${io.gateway.program} check${configWords({ config })}\n`);
 }

@@ -7,7 +7,7 @@ import type { Preset } from "../../presets/preset.ts";
 import { containedPath } from "../../transform/loader/containment.ts";
 import { CliError } from "../errors.ts";
 import { type CliIo, warningsOnly } from "../io.ts";
-import type { LocationOptions } from "../file-locations.ts";
+import { configWords, type LocationOptions } from "../file-locations.ts";
 import { presetNamed } from "../presets-command.ts";
 import { readTransformConfiguration } from "./configuration.ts";
 import { DECLARATIONS, DECLARATIONS_MARK, TSCONFIG } from "./declarations.ts";
@@ -113,8 +113,7 @@ function nextSteps(
     program,
   }: { readonly preset: Preset | undefined; readonly options: LocationOptions; readonly program: string },
 ): NextSteps {
-  const config = options.config === undefined ? "" : ` --config ${shellWord(options.config)}`;
-  const test = `${program} transform test ${module}${config}`;
+  const test = `${program} transform test ${module}${configWords(options)}`;
   if (preset === undefined) {
     return {
       where: "Add to hooks.mappings in the configuration:",
@@ -132,8 +131,3 @@ function nextSteps(
 }
 
 const PLAIN_KEY = /^[a-z]+$/u;
-const PLAIN_WORD = /^[\w./:@%+=-]+$/u;
-
-function shellWord(text: string): string {
-  return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}

@@ -79,6 +79,14 @@ describe("reveille add", () => {
     await code;
   }, 30_000);
 
+  it("shows a try of the configuration that it was given", async () => {
+    const other = beside("other one.json5");
+    await printed("init", "--config", other);
+    expect(await printed("add", "github", "--config", other)).toContain(
+      `Try it: reveille send github push --config '${other}'\n`,
+    );
+  });
+
   it("says that hooks are off, and waits for no gateway then", async () => {
     const { url, code } = await terminal.serve();
     await printed("config", "unset", "hooks.enabled");

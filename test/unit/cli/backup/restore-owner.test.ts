@@ -40,6 +40,7 @@ describe("reveille restore as root", () => {
       for (const options of [[], ["--force"]]) {
         expect([await terminal.run("restore", file, "--config", config, ...options), terminal.err]).toEqual([0, ""]);
         expect(ofOthers(home, NOBODY)).toEqual([]);
+        expect(terminal.out).toContain(`Check it with: reveille check --config ${config}\n`);
       }
       chownSync(config, 0, NOBODY);
       chmodSync(config, 0o640);
