@@ -2,7 +2,7 @@
 import { lstatSync, lutimesSync, rmSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { JsonArrayNode, JsonObjectNode, JsonParser, type JsonValueNode } from "@croct/json5-parser";
-import { ConfigError } from "../config/errors.ts";
+import { ConfigError, configLines } from "../config/errors.ts";
 import { reasonOf } from "../core/reason-of.ts";
 import { repeatedKeys } from "../hosts/embedded/config/json5-tokens.ts";
 import { parseText, readText } from "../hosts/embedded/config/read.ts";
@@ -172,7 +172,8 @@ export class ConfigFile {
 }
 
 async function asideIn(config: string, load: LoadOptions): Promise<readonly string[]> {
-  return setAsideFindings(await loadConfiguration({ config }, load)).map(({ message }) => message);
+  const loaded = await loadConfiguration({ config }, load);
+  return [...configLines(loaded.warnings), ...setAsideFindings(loaded).map(({ message }) => message)];
 }
 
 /** The comma behind a value; comments may be in between. */

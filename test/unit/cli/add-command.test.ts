@@ -213,7 +213,23 @@ describe("reveille config", () => {
     expect(await set(`[${broken}, { id: "b", match: { path: "b" }, messageTemplate: "b" }]`)).toBe("");
   });
 
+  it("says that a channel or a provider misses its secret", async () => {
+    terminal.err = "";
+    const telegram = '{ preset: "telegram", secret: { env: "NO_SUCH" }, to: "1" }';
+    expect(await terminal.run("config", "set", "channels.telegram", telegram)).toBe(0);
+    expect(terminal.err).toBe(
+      "warning  channels.telegram.secret: the environment variable NO_SUCH is not set; the channel is set aside\n",
+    );
+    terminal.err = "";
+    const provider = '{ baseUrl: "https://models.example.com/v1", apiKey: { env: "NO_KEY" } }';
+    expect(await terminal.run("config", "set", "models.providers.far", provider)).toBe(0);
+    expect(terminal.err).toMatch(
+      /^warning {2}models\.providers\.far\.apiKey: .*its agents' runs wait until it can be read\n$/u,
+    );
+  });
+
   it("writes a number as a text where a text belongs", async () => {
+    terminal.env["BOT"] = "123456:a-token-of-these-tests";
     await printed("config", "set", "channels.telegram", '{ preset: "telegram", secret: { env: "BOT" }, to: "1" }');
     await printed("config", "set", "channels.telegram.to", "-1001234567890123456789");
     expect(await printed("config", "get", "channels.telegram.to")).toBe("-1001234567890123456789\n");
