@@ -45,6 +45,10 @@ export function createGatewayLogger(options: GatewayLoggerOptions = {}): Gateway
   // Asynchronous: a reader of the log that is slow, or stands still, must not hold up requests.
   // A least length of 1 writes at once as 0 would, but with 0 the destination's flush waits for nothing.
   const destination = pino.destination({ fd, sync: false, maxLength: maxBufferBytes, minLength: 1 });
+  // The file of the log can be on a disk that is full: lines wait, and no write may end the gateway or hold up its end.
+  destination.on("error", () => {
+    destination.flushSync = () => {};
+  });
   const batches = new LineBatches(destination);
   const stream = readable
     ? pretty({ destination, colorize: isatty(fd), translateTime: "SYS:yyyy-mm-dd HH:MM:ss.l" })

@@ -1,4 +1,5 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -81,5 +82,25 @@ describe("createGatewayLogger", () => {
     expect(text).toMatch(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] INFO.*listening/u);
     expect(text).toContain("port: 1");
     expect(text).not.toContain("never-in-a-log");
+  });
+
+  // The device takes no byte, as a disk that is full.
+  it.runIf(existsSync("/dev/full"))("keeps the process alive on a full disk, and lets it end", () => {
+    const program = `
+      import { openSync } from "node:fs";
+      import { createGatewayLogger } from ${JSON.stringify(new URL("../../../../src/hosts/embedded/logger.ts", import.meta.url).href)};
+      const logger = createGatewayLogger({ fd: openSync("/dev/full", "w") });
+      logger.info({}, "a line");
+      await logger.flush();
+      logger.info({}, "another line");
+      await logger.flush();
+      process.stdout.write("alive");
+      process.exit(0);`;
+    const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+      encoding: "utf8",
+      timeout: 30_000,
+      killSignal: "SIGKILL",
+    });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "alive" });
   });
 });
