@@ -131,10 +131,15 @@ function send(provider: ProviderConfig, body: string, sending: Sending): Promise
   return new Promise((resolve, reject) => {
     const open = (): void => {
       const request = openRequest(provider, Buffer.byteLength(body), sending);
-      request.once("response", resolve);
+      let isAnswered = false;
+      request.once("response", (response) => {
+        isAnswered = true;
+        resolve(response);
+      });
       request.on("error", (error: NodeJS.ErrnoException) => {
         // The endpoint closed an idle connection while this request was on its way to it.
-        if (request.reusedSocket && error.code === "ECONNRESET" && !sending.signal.aborted) open();
+        const isStale = request.reusedSocket && error.code === "ECONNRESET" && !isAnswered;
+        if (isStale && !sending.signal.aborted) open();
         else reject(error);
       });
       request.end(body);

@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { streamCompletion } from "../../../../../src/hosts/embedded/agents/chat-completion.ts";
+import { beginsStream, type ModelBehavior, ModelServer, streams } from "./model-server.ts";
+
+/** Asks once; resolves with the text, or rejects. */
+async function ask(server: ModelServer): Promise<string> {
+  let text = "";
+  await streamCompletion({
+    provider: { baseUrl: server.baseUrl, apiKey: undefined, headers: {} },
+    body: { model: "m", messages: [] },
+    maxResponseBytes: 1_000_000,
+    signal: new AbortController().signal,
+    onText: (piece) => (text += piece),
+  });
+  return text;
+}
+
+describe("a connection that is used again", () => {
+  it("and breaks in the middle of the answer asks no second time", async () => {
+    const breaks: ModelBehavior = (res, request) => {
+      beginsStream("half")(res, request);
+      setTimeout(() => res.socket?.resetAndDestroy(), 50);
+    };
+    await using server = await ModelServer.start([streams("whole"), breaks]);
+    expect(await ask(server)).toBe("whole");
+    // The connection goes back to its pool.
+    await sleep(50);
+    await expect(ask(server)).rejects.toMatchObject({ code: "ECONNRESET" });
+    await sleep(200);
+    expect(server.requests).toHaveLength(2);
+  });
+});
