@@ -3,8 +3,9 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from "node:https";
 import { createParser } from "eventsource-parser";
 import type { ProviderConfig } from "../config/file.ts";
+import { EndpointStatusError, type EventReceivers, readEvent, sentenceOf } from "./completion-event.ts";
 
-export interface CompletionRequest {
+export interface CompletionRequest extends EventReceivers {
   readonly provider: ProviderConfig;
   /** The body of the request without `stream`. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -14,41 +15,6 @@ export interface CompletionRequest {
   readonly traceparent?: string | undefined;
   /** Ends the request and closes its connection. */
   readonly signal: AbortSignal;
-  /** Receives the reply piece by piece; reasoning arrives as an empty piece. What it throws ends the request. */
-  readonly onText: (text: string) => void;
-  /** Receives the calls of tools that the model asks for, piece by piece. */
-  readonly onToolCall?: (piece: ToolCallPiece) => void;
-  /** Receives what the endpoint counted, if it does, before the end. */
-  readonly onUsage?: (usage: CompletionUsage) => void;
-}
-
-/** A part of one call: its id and name come first, its arguments in pieces. */
-export interface ToolCallPiece {
-  readonly index: number;
-  readonly id: string | undefined;
-  readonly name: string | undefined;
-  readonly arguments: string;
-}
-
-/** The tokens of one completion, as the endpoint counted them. */
-export interface CompletionUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number | undefined;
-  /** In US dollars; some endpoints say it. */
-  readonly costUsd: number | undefined;
-}
-
-/** The endpoint answered with another status than 200. */
-export class EndpointStatusError extends Error {
-  override readonly name = "EndpointStatusError";
-  readonly status: number;
-
-  /** `message` is the sentence of an error in OpenAI's shape, else the start of the body. */
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
 }
 
 /** The endpoint sent more than it may; the reply that was being read is worthless. */
@@ -63,41 +29,21 @@ export class ResponseTooLargeError extends Error {
 /** Bytes of an error's body that are read; far less of it is shown. */
 const MAX_ERROR_BODY_BYTES = 16_384;
 
-/** The fields of a chunk that are read; endpoints add fields of their own. */
-interface CompletionChunk {
-  readonly error?: unknown;
-  readonly usage?: {
-    readonly prompt_tokens?: unknown;
-    readonly completion_tokens?: unknown;
-    readonly prompt_tokens_details?: { readonly cached_tokens?: unknown } | null;
-    readonly cost?: unknown;
-  } | null;
-  readonly choices?: readonly {
-    readonly delta?: {
-      readonly content?: unknown;
-      readonly reasoning?: unknown;
-      readonly reasoning_content?: unknown;
-      readonly tool_calls?: unknown;
-    };
-    readonly finish_reason?: unknown;
-  }[];
-}
-
 /**
- * Resolves when the endpoint has said that its reply is complete. Follows no redirect: it would carry the prompt,
- * and perhaps the key, to an address that is not in the configuration.
+ * Resolves when the endpoint has said that its reply is complete, with the reason that it gives for the end. Follows
+ * no redirect: it would carry the prompt, and perhaps the key, to an address that is not in the configuration.
  *
  * Rejects with an {@link EndpointStatusError}, a {@link ResponseTooLargeError}, the error of the connection, or an
  * error whose message says what is wrong with the stream.
  */
-export async function streamCompletion(completion: CompletionRequest): Promise<void> {
+export async function streamCompletion(completion: CompletionRequest): Promise<string | undefined> {
   const { provider, body } = completion;
   const response = await ask(provider, body, completion);
   try {
     if (response.statusCode !== 200) {
       throw new EndpointStatusError(response.statusCode ?? 0, errorWords(await readStart(response)));
     }
-    await readStream(response, completion);
+    return await readStream(response, completion);
   } finally {
     response.destroy();
   }
@@ -173,85 +119,42 @@ function openRequest(
 
 async function readStream(
   response: IncomingMessage,
-  { maxResponseBytes, onText, onUsage, onToolCall }: CompletionRequest,
-): Promise<void> {
+  { maxResponseBytes, ...receivers }: CompletionRequest,
+): Promise<string | undefined> {
   const type = response.headers["content-type"] ?? "";
   if (!type.startsWith("text/event-stream")) {
     throw new Error(`the response is no event stream (content-type ${JSON.stringify(type)})`);
   }
-  let isComplete = false;
+  let end: string | undefined;
+  let late: NodeJS.Timeout | undefined;
   const parser = createParser({
     onEvent: ({ data }) => {
-      isComplete = readEvent(data, { onText, onUsage, onToolCall }) || isComplete;
+      // Some endpoints leave the connection open after their last event.
+      if (data === DONE) late ??= setTimeout(() => response.destroy(), END_MS);
+      else if (late === undefined) end = readEvent(data, receivers) ?? end;
     },
   });
   let left = maxResponseBytes;
   response.setEncoding("utf8");
-  for await (const text of response as AsyncIterable<string>) {
-    left -= Buffer.byteLength(text);
-    if (left < 0) throw new ResponseTooLargeError(maxResponseBytes);
-    parser.feed(text);
-  }
-  if (!isComplete) throw new Error("the response ended before the reply was complete");
-}
-
-interface Receivers extends Pick<CompletionRequest, "onText" | "onUsage"> {
-  readonly onToolCall: CompletionRequest["onToolCall"];
-}
-
-/** True when the event says that the reply is complete. */
-function readEvent(data: string, { onText, onUsage, onToolCall }: Receivers): boolean {
-  if (data === "[DONE]") return true;
-  const chunk = parseChunk(data);
-  if (chunk.error !== undefined) throw new Error(sentenceOf(chunk.error));
-  const usage = usageOf(chunk.usage);
-  if (usage !== undefined) onUsage?.(usage);
-  const choice = chunk.choices?.[0];
-  const { content, reasoning, reasoning_content: reasoningContent } = choice?.delta ?? {};
-  for (const piece of toolCallPieces(choice?.delta?.tool_calls)) onToolCall?.(piece);
-  if (typeof content === "string" && content !== "") onText(content);
-  else if (typeof (reasoning ?? reasoningContent) === "string") onText("");
-  return typeof choice?.finish_reason === "string";
-}
-
-function toolCallPieces(written: unknown): ToolCallPiece[] {
-  if (!Array.isArray(written)) return [];
-  return written.flatMap((piece: unknown, at) => {
-    if (typeof piece !== "object" || piece === null) return [];
-    const { index = at, id, function: called } = piece as Readonly<Record<string, unknown>>;
-    const { name, arguments: args } = (called ?? {}) as Readonly<Record<string, unknown>>;
-    if (typeof index !== "number") return [];
-    return [{ index, id: textOr(id), name: textOr(name), arguments: textOr(args) ?? "" }];
-  });
-}
-
-function textOr(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-/** `undefined` when there is none, or none that makes sense. */
-function usageOf(written: CompletionChunk["usage"]): CompletionUsage | undefined {
-  const inputTokens = countOf(written?.prompt_tokens);
-  const outputTokens = countOf(written?.completion_tokens);
-  if (inputTokens === undefined || outputTokens === undefined) return undefined;
-  const { cost } = written ?? {};
-  const costUsd = typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
-  return { inputTokens, outputTokens, cachedTokens: countOf(written?.prompt_tokens_details?.cached_tokens), costUsd };
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function parseChunk(data: string): CompletionChunk {
   try {
-    const parsed: unknown = JSON.parse(data);
-    if (typeof parsed === "object" && parsed !== null) return parsed;
-  } catch {
-    // Said below.
+    for await (const text of response as AsyncIterable<string>) {
+      left -= Buffer.byteLength(text);
+      if (left < 0) throw new ResponseTooLargeError(maxResponseBytes);
+      parser.feed(text);
+    }
+  } catch (error) {
+    // Of a reply that is complete, the end of the connection changes nothing.
+    if (late === undefined) throw error;
+  } finally {
+    clearTimeout(late);
   }
-  throw new Error("the response has an event that is no JSON object");
+  if (end === undefined && late === undefined) throw new Error("the response ended before the reply was complete");
+  return end;
 }
+
+const DONE = "[DONE]";
+/** Between the last event and the end of the response. */
+const END_MS = 1_000;
 
 async function readStart(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
@@ -271,11 +174,4 @@ function errorWords(body: string): string {
   } catch {
     return body;
   }
-}
-
-/** `{ message }` in OpenAI's shape; some endpoints send the sentence alone. */
-function sentenceOf(error: unknown): string {
-  if (typeof error === "string") return error;
-  const hasMessage = typeof error === "object" && error !== null && "message" in error;
-  return hasMessage && typeof error.message === "string" ? error.message : JSON.stringify(error);
 }

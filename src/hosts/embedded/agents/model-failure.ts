@@ -1,6 +1,7 @@
 /** The failure of a model endpoint, in words for the gateway's owner. */
 import type { ResolvedModel } from "./model-endpoint.ts";
-import { EndpointStatusError, ResponseTooLargeError } from "./chat-completion.ts";
+import { ResponseTooLargeError } from "./chat-completion.ts";
+import { EndpointStatusError } from "./completion-event.ts";
 
 /** A failed turn. */
 export interface ModelFailure {

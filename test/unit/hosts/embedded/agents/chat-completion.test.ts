@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { streamCompletion } from "../../../../../src/hosts/embedded/agents/chat-completion.ts";
-import { beginsStream, type ModelBehavior, ModelServer, streams } from "./model-server.ts";
+import { answers, beginsStream, chunk, type ModelBehavior, ModelServer, streams } from "./model-server.ts";
 
 /** Asks once; resolves with the text, or rejects. */
 async function ask(server: ModelServer): Promise<string> {
@@ -29,5 +29,33 @@ describe("a connection that is used again", () => {
     await expect(ask(server)).rejects.toMatchObject({ code: "ECONNRESET" });
     await sleep(200);
     expect(server.requests).toHaveLength(2);
+  });
+});
+
+const STREAM = { "content-type": "text/event-stream" };
+
+describe("a reply that is complete", () => {
+  const whole = `${chunk("whole", "stop")}data: [DONE]\n\n`;
+
+  it.each([
+    ["stays open", () => {}],
+    ["breaks", (res) => void setTimeout(() => res.socket?.resetAndDestroy(), 50)],
+  ] as const satisfies readonly (readonly [string, ModelBehavior])[])(
+    "is taken when its connection %s",
+    async (_how, then) => {
+      const behavior: ModelBehavior = (res, request) => {
+        res.writeHead(200, STREAM).write(whole);
+        then(res, request);
+      };
+      await using server = await ModelServer.start([behavior]);
+      expect(await ask(server)).toBe("whole");
+      await expect.poll(() => server.abandoned).toBe(1);
+    },
+  );
+
+  it("is taken from an endpoint that writes an error of null into each event", async () => {
+    const events = whole.replace('{"id"', '{"error":null,"id"');
+    await using server = await ModelServer.start([answers(200, events, STREAM)]);
+    expect(await ask(server)).toBe("whole");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EndpointStatusError } from "../../../../../src/hosts/embedded/agents/chat-completion.ts";
+import { EndpointStatusError } from "../../../../../src/hosts/embedded/agents/completion-event.ts";
 import { describeModelFailure } from "../../../../../src/hosts/embedded/agents/model-failure.ts";
 
 const model = {

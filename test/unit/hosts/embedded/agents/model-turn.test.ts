@@ -234,6 +234,16 @@ describe("notices to the owner", () => {
     expect(outcome).toEqual({ error: 'The model endpoint of the provider "local" failed: quota exhausted.' });
   });
 
+  it("takes the status from an error inside the stream, and asks again as long as nothing of an answer is there", async () => {
+    const error = `data: ${JSON.stringify({ error: { message: "overloaded", code: 502 } })}\n\n`;
+    const overloaded = answers(200, error, { "content-type": "text/event-stream" });
+    const begun = answers(200, chunk("half") + error, { "content-type": "text/event-stream" });
+    expect(await ask([overloaded, streams("fine")])).toMatchObject({ outcome: { reply: "fine" } });
+    const { outcome, requests } = await ask([begun, streams("fine")]);
+    expect(outcome).toEqual({ error: 'The model endpoint of the provider "local" answered 502: overloaded.' });
+    expect(requests).toHaveLength(1);
+  });
+
   it("calls a page that is no stream a failure", async () => {
     const { outcome } = await ask([answers(200, "<html>Welcome</html>", { "content-type": "text/html" })]);
     expect(outcome).toHaveProperty(
