@@ -93,7 +93,7 @@ function callMessage({ reply, calls }: ModelReply): object {
     tool_calls: calls.map(({ id, name, arguments: args }) => ({
       id,
       type: "function",
-      function: { name, arguments: args },
+      function: { name, arguments: sound(args) },
     })),
   };
 }
@@ -102,6 +102,17 @@ interface ModelReply {
   readonly reply: string;
   readonly calls: readonly ToolCall[];
   readonly usage: TokenUsage | undefined;
+/** Some endpoints refuse every further request of a conversation in which a call has arguments that are no object. */
+function sound(args: string): string {
+  try {
+    const value: unknown = JSON.parse(args);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return args;
+  } catch {
+    // The model learns it from the result of the call.
+  }
+  return "{}";
+}
+
 }
 
 /**
@@ -185,7 +196,9 @@ const MAX_CALLS = 64;
 
 /** Puts together what streams in pieces. */
 class CollectedCalls {
-  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
+  readonly #calls: CollectedCall[] = [];
+  /** The call that each index stands for now: some endpoints give all calls of a reply the same. */
+  readonly #byIndex = new Map<number, CollectedCall>();
   #charsLeft: number;
 
   constructor(maxChars: number) {
@@ -193,21 +206,29 @@ class CollectedCalls {
   }
 
   /** False when it is too much. */
-  take({ index, id, name, arguments: args }: ToolCallPiece): boolean {
-    let call = this.#calls.get(index);
-    if (call === undefined) {
-      if (this.#calls.size === MAX_CALLS) return false;
-      call = { id: id ?? `call_${index}`, name: "", arguments: "" };
-      this.#calls.set(index, call);
+  take({ index, id = "", name = "", arguments: args }: ToolCallPiece): boolean {
+    let call = this.#byIndex.get(index);
+    const isOther = id !== "" && name !== "" && call?.id !== id;
+    if (call === undefined || isOther) {
+      if (this.#calls.length === MAX_CALLS) return false;
+      call = { id: id || `call_${this.#calls.length}`, name: "", arguments: "" };
+      this.#calls.push(call);
+      this.#byIndex.set(index, call);
     }
-    if (name !== undefined && call.name === "") call.name = name;
+    if (call.name === "") call.name = name;
     call.arguments += args;
-    this.#charsLeft -= args.length + (id?.length ?? 0) + (name?.length ?? 0);
+interface CollectedCall {
+  readonly id: string;
+  name: string;
+  arguments: string;
+}
+
+    this.#charsLeft -= args.length + id.length + name.length;
     return this.#charsLeft >= 0;
   }
 
   all(): readonly ToolCall[] {
-    return [...this.#calls.values()];
+    return this.#calls;
   }
 }
 

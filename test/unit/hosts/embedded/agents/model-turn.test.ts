@@ -6,6 +6,7 @@ import {
   type ModelTurnLimits,
   runModelTurn,
 } from "../../../../../src/hosts/embedded/agents/model-turn.ts";
+import type { ToolBox, ToolCall } from "../../../../../src/hosts/embedded/agents/tool-servers.ts";
 import { portToKeep } from "../../../http/wire.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 import { answers, beginsStream, chunk, floods, type ModelBehavior, ModelServer, streams } from "./model-server.ts";
@@ -265,6 +266,51 @@ describe("notices to the owner", () => {
   it("words an address that is none", async () => {
     const outcome = await runModelTurn(turnAt("nonsense"), { logger: recordingLogger(), limits: LIMITS });
     expect(outcome).toHaveProperty("error", expect.stringContaining("ERR_INVALID_URL"));
+  });
+});
+
+const STREAM = { "content-type": "text/event-stream" };
+/** A part of a call of a tool, as an endpoint streams it. */
+function callPiece(index: number, id: string | undefined, called: object, finish: string | null = null): string {
+  const choices = [
+    { delta: { tool_calls: [{ index, id, type: "function", function: called }] }, finish_reason: finish },
+  ];
+  return `data: ${JSON.stringify({ choices })}\n\n`;
+}
+
+/** Tools that note their calls. */
+function notingBox() {
+  const calls: ToolCall[] = [];
+  const call = (asked: ToolCall): Promise<string> => {
+    calls.push(asked);
+    return Promise.resolve("done");
+  };
+  return { calls, box: { definitions: [], call } as unknown as ToolBox };
+}
+
+describe("calls of tools", () => {
+  it("are told apart by their ids, where an endpoint gives all of them one index", async () => {
+    const { calls, box } = notingBox();
+    const asks = [
+      callPiece(0, "a", { name: "look", arguments: '{"at":' }),
+      callPiece(0, "", { arguments: "1}" }),
+      callPiece(0, "b", { name: "look", arguments: '{"at":2}' }, "tool_calls"),
+    ].join("");
+    const { outcome } = await ask([answers(200, asks, STREAM), streams("seen")], { tools: { box, maxSteps: 2 } });
+    expect(outcome).toEqual({ reply: "seen" });
+    expect(calls).toEqual([
+      { id: "a", name: "look", arguments: '{"at":1}' },
+      { id: "b", name: "look", arguments: '{"at":2}' },
+    ]);
+  });
+
+  it.each(["", '{"at":', "[1]"])("with the arguments %j are repeated to the endpoint without them", async (written) => {
+    const { calls, box } = notingBox();
+    const asks = callPiece(0, "a", { name: "look", arguments: written }, "tool_calls");
+    const { requests } = await ask([answers(200, asks, STREAM), streams("x")], { tools: { box, maxSteps: 2 } });
+    expect(calls).toMatchObject([{ arguments: written }]);
+    const repeated = requests[1]!.body.messages.at(-2) as { readonly tool_calls?: unknown };
+    expect(repeated.tool_calls).toEqual([{ id: "a", type: "function", function: { name: "look", arguments: "{}" } }]);
   });
 });
 
