@@ -64,7 +64,9 @@ export async function runModelTurn(
   let step: Step = { exchange: [], usage: undefined };
   for (let number = 1; ; number++) {
     const outcome = await askModel(turn, step, options);
-    if ("error" in outcome) return step.exchange.length === 0 ? outcome : failed(outcome.error, step.usage);
+    if ("error" in outcome) {
+      return step.exchange.length === 0 ? outcome : failed(outcome.error, sumUsage(step.usage, outcome.usage));
+    }
     const usage = sumUsage(step.usage, outcome.usage);
     if (tools === undefined || outcome.calls.length === 0) return { reply: outcome.reply, usage };
     if (number >= tools.maxSteps) {
@@ -80,8 +82,10 @@ export async function runModelTurn(
   }
 }
 
+type Failed = Extract<ModelOutcome, { readonly error: string }>;
+
 /** What was counted before counts, however the turn ends. */
-function failed(error: string, usage: TokenUsage | undefined): ModelOutcome {
+function failed(error: string, usage: TokenUsage | undefined): Failed {
   return usage === undefined ? { error } : { error, usage };
 }
 
@@ -98,10 +102,6 @@ function callMessage({ reply, calls }: ModelReply): object {
   };
 }
 
-interface ModelReply {
-  readonly reply: string;
-  readonly calls: readonly ToolCall[];
-  readonly usage: TokenUsage | undefined;
 /** Some endpoints refuse every further request of a conversation in which a call has arguments that are no object. */
 function sound(args: string): string {
   try {
@@ -113,6 +113,10 @@ function sound(args: string): string {
   return "{}";
 }
 
+interface ModelReply {
+  readonly reply: string;
+  readonly calls: readonly ToolCall[];
+  readonly usage: TokenUsage | undefined;
 }
 
 /**
@@ -123,7 +127,7 @@ async function askModel(
   turn: ModelTurn,
   step: Step,
   options: { logger: Logger; limits?: ModelTurnLimits },
-): Promise<ModelReply | Extract<ModelOutcome, { readonly error: string }>> {
+): Promise<ModelReply | Failed> {
   const limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   for (let attempt = 0; ; attempt += 1) {
     const outcome = await attemptTurn(turn, step, limits);
@@ -132,7 +136,7 @@ async function askModel(
       return outcome;
     }
     if (!outcome.retryable || turn.signal.aborted) {
-      return { error: outcome.error };
+      return failed(outcome.error, outcome.usage);
     }
     if (delayMs === undefined) {
       return { error: outcome.error, retryable: true };
@@ -152,7 +156,12 @@ async function askModel(
 
 type ModelAttempt =
   | ({ readonly kind: "reply" } & ModelReply)
-  | { readonly kind: "failure"; readonly error: string; readonly retryable: boolean };
+  | {
+      readonly kind: "failure";
+      readonly error: string;
+      readonly retryable: boolean;
+      readonly usage?: TokenUsage | undefined;
+    };
 
 async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits): Promise<ModelAttempt> {
   const { model, signal } = turn;
@@ -162,7 +171,7 @@ async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits)
   const calls = new CollectedCalls(limits.maxReplyChars);
   try {
     if (signal.aborted) return { kind: "failure", error: "The turn was aborted.", retryable: false };
-    await streamCompletion({
+    const end = await streamCompletion({
       provider: model.provider,
       body: bodyOf(turn, step),
       maxResponseBytes: limits.maxResponseBytes,
@@ -181,6 +190,9 @@ async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits)
         usage = { model: `${model.providerId}/${model.modelId}`, ...counted };
       },
     });
+    const isEmpty = reply.trim() === "" && calls.all().length === 0;
+    const error = STOPPED.get(end) ?? (end === "length" && isEmpty ? OUT_OF_TOKENS : undefined);
+    if (error !== undefined) return { kind: "failure", error, retryable: false, usage };
     return { kind: "reply", reply, usage, calls: calls.all() };
   } catch (error) {
     if (error instanceof ReplyTooLongError) {
@@ -191,8 +203,21 @@ async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits)
   }
 }
 
+/** By the reason that the endpoint gives for the end: what has come of the reply is not what the model would have said. */
+const STOPPED: ReadonlyMap<string | undefined, string> = new Map([
+  ["content_filter", "The model's endpoint stopped the reply: its content filter refused it."],
+  ["error", "The model's endpoint stopped the reply because of an error."],
+]);
+const OUT_OF_TOKENS = "The model used up its tokens before it replied (finish_reason: length).";
+
 /** Calls of one reply. */
 const MAX_CALLS = 64;
+
+interface CollectedCall {
+  readonly id: string;
+  name: string;
+  arguments: string;
+}
 
 /** Puts together what streams in pieces. */
 class CollectedCalls {
@@ -217,12 +242,6 @@ class CollectedCalls {
     }
     if (call.name === "") call.name = name;
     call.arguments += args;
-interface CollectedCall {
-  readonly id: string;
-  name: string;
-  arguments: string;
-}
-
     this.#charsLeft -= args.length + id.length + name.length;
     return this.#charsLeft >= 0;
   }

@@ -270,6 +270,24 @@ describe("notices to the owner", () => {
 });
 
 const STREAM = { "content-type": "text/event-stream" };
+const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })}\n\n`;
+
+describe("a reply that was stopped", () => {
+  it.each([
+    ["content_filter", "Half of a", "The model's endpoint stopped the reply: its content filter refused it."],
+    ["error", "Half of a", "The model's endpoint stopped the reply because of an error."],
+    ["length", "", "The model used up its tokens before it replied (finish_reason: length)."],
+  ])("by %s is a failure, and what it used counts", async (reason, text, error) => {
+    const { outcome } = await ask([answers(200, chunk(text) + chunk("", reason) + USAGE, STREAM)]);
+    expect(outcome).toEqual({ error, usage: { model: "local/vendor/model", inputTokens: 3, outputTokens: 4 } });
+  });
+
+  it("by its length in the middle of a text is taken as it is", async () => {
+    const { outcome } = await ask([answers(200, chunk("Half of a", "length"), STREAM)]);
+    expect(outcome).toEqual({ reply: "Half of a" });
+  });
+});
+
 /** A part of a call of a tool, as an endpoint streams it. */
 function callPiece(index: number, id: string | undefined, called: object, finish: string | null = null): string {
   const choices = [
