@@ -9,7 +9,13 @@ export interface ModelFailure {
   readonly message: string;
   /** True when the request reached no one or was turned away before anything was answered. */
   readonly retryable: boolean;
+  /** True when the endpoint says that it was sent more than its model can read. */
+  readonly isTooLong?: true;
 }
+
+/** As endpoints say it: OpenAI's, Anthropic's, Gemini's, Groq's, Mistral's, those of vLLM, llama.cpp and LM Studio. */
+const TOO_LONG =
+  /context (?:length|window|size)|(?:prompt|input|request|messages?) (?:is |are )?too (?:long|large)|too many (?:input )?tokens|reduce the length|exceeds[^.]{0,60}tokens/iu;
 
 /** Characters of the endpoint's own words that are shown. */
 const MAX_EXCERPT_CHARS = 200;
@@ -31,6 +37,11 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
 
 /** Words a failure of the endpoint and says whether the same request may be sent once more. */
 export function describeModelFailure(error: unknown, model: ResolvedModel): ModelFailure {
+  const isTooLong = TOO_LONG.test(String(error).slice(0, MAX_SCANNED_CHARS));
+  return { ...describe(error, model), ...(isTooLong && { isTooLong }) };
+}
+
+function describe(error: unknown, model: ResolvedModel): ModelFailure {
   const endpoint = `The model endpoint of the provider ${JSON.stringify(model.providerId)}`;
   const chain = causes(error);
   const tooLarge = chain.find((cause) => cause instanceof ResponseTooLargeError);

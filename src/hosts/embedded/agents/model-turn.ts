@@ -4,7 +4,7 @@ import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
 import { sumUsage, type TokenUsage } from "../../../core/token-usage.ts";
 import type { Logger } from "../../../core/host.ts";
 import { streamCompletion } from "./chat-completion.ts";
-import type { ToolCallPiece } from "./completion-event.ts";
+import { callMessage, CollectedCalls } from "./collected-calls.ts";
 import { describeModelFailure } from "./model-failure.ts";
 import type { ToolBox, ToolCall } from "./tool-servers.ts";
 import type { ResolvedModel } from "./model-endpoint.ts";
@@ -61,9 +61,20 @@ export async function runModelTurn(
   options: { logger: Logger; limits?: ModelTurnLimits },
 ): Promise<ModelOutcome> {
   const { tools } = turn;
+  let { messages } = turn;
   let step: Step = { exchange: [], usage: undefined };
   for (let number = 1; ; number++) {
-    const outcome = await askModel(turn, step, options);
+    const outcome = await askModel({ ...turn, messages }, step, options);
+    if ("tooLong" in outcome) {
+      const error = outcome.tooLong;
+      options.logger.warn(
+        { ...turn.of, error },
+        "a turn is too long for its model; it goes without its older messages",
+      );
+      messages = laterHalf(messages);
+      number--;
+      continue;
+    }
     if ("error" in outcome) {
       return step.exchange.length === 0 ? outcome : failed(outcome.error, sumUsage(step.usage, outcome.usage));
     }
@@ -82,35 +93,17 @@ export async function runModelTurn(
   }
 }
 
+/** A session would otherwise never have a turn again. What is asked now stays, whatever its length. */
+function laterHalf(messages: readonly TurnMessage[]): readonly TurnMessage[] {
+  const half = messages.slice(Math.ceil(messages.length / 2));
+  return half.slice(half.findIndex(({ role }) => role === "user"));
+}
+
 type Failed = Extract<ModelOutcome, { readonly error: string }>;
 
 /** What was counted before counts, however the turn ends. */
 function failed(error: string, usage: TokenUsage | undefined): Failed {
   return usage === undefined ? { error } : { error, usage };
-}
-
-/** The model's own message, as it is sent back to it. */
-function callMessage({ reply, calls }: ModelReply): object {
-  return {
-    role: "assistant",
-    content: reply === "" ? null : reply,
-    tool_calls: calls.map(({ id, name, arguments: args }) => ({
-      id,
-      type: "function",
-      function: { name, arguments: sound(args) },
-    })),
-  };
-}
-
-/** Some endpoints refuse every further request of a conversation in which a call has arguments that are no object. */
-function sound(args: string): string {
-  try {
-    const value: unknown = JSON.parse(args);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return args;
-  } catch {
-    // The model learns it from the result of the call.
-  }
-  return "{}";
 }
 
 interface ModelReply {
@@ -127,7 +120,7 @@ async function askModel(
   turn: ModelTurn,
   step: Step,
   options: { logger: Logger; limits?: ModelTurnLimits },
-): Promise<ModelReply | Failed> {
+): Promise<ModelReply | Failed | { readonly tooLong: string }> {
   const limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   for (let attempt = 0; ; attempt += 1) {
     const outcome = await attemptTurn(turn, step, limits);
@@ -135,9 +128,8 @@ async function askModel(
     if (outcome.kind === "reply") {
       return outcome;
     }
-    if (!outcome.retryable || turn.signal.aborted) {
-      return failed(outcome.error, outcome.usage);
-    }
+    if (outcome.isTooLong === true && turn.messages.length > 1) return { tooLong: outcome.error };
+    if (!outcome.retryable || turn.signal.aborted) return failed(outcome.error, outcome.usage);
     if (delayMs === undefined) {
       return { error: outcome.error, retryable: true };
     }
@@ -160,6 +152,7 @@ type ModelAttempt =
       readonly kind: "failure";
       readonly error: string;
       readonly retryable: boolean;
+      readonly isTooLong?: boolean;
       readonly usage?: TokenUsage | undefined;
     };
 
@@ -210,55 +203,14 @@ const STOPPED: ReadonlyMap<string | undefined, string> = new Map([
 ]);
 const OUT_OF_TOKENS = "The model used up its tokens before it replied (finish_reason: length).";
 
-/** Calls of one reply. */
-const MAX_CALLS = 64;
-
-interface CollectedCall {
-  readonly id: string;
-  name: string;
-  arguments: string;
-}
-
-/** Puts together what streams in pieces. */
-class CollectedCalls {
-  readonly #calls: CollectedCall[] = [];
-  /** The call that each index stands for now: some endpoints give all calls of a reply the same. */
-  readonly #byIndex = new Map<number, CollectedCall>();
-  #charsLeft: number;
-
-  constructor(maxChars: number) {
-    this.#charsLeft = maxChars;
-  }
-
-  /** False when it is too much. */
-  take({ index, id = "", name = "", arguments: args }: ToolCallPiece): boolean {
-    let call = this.#byIndex.get(index);
-    const isOther = id !== "" && name !== "" && call?.id !== id;
-    if (call === undefined || isOther) {
-      if (this.#calls.length === MAX_CALLS) return false;
-      call = { id: id || `call_${this.#calls.length}`, name: "", arguments: "" };
-      this.#calls.push(call);
-      this.#byIndex.set(index, call);
-    }
-    if (call.name === "") call.name = name;
-    call.arguments += args;
-    this.#charsLeft -= args.length + id.length + name.length;
-    return this.#charsLeft >= 0;
-  }
-
-  all(): readonly ToolCall[] {
-    return this.#calls;
-  }
-}
-
 class ReplyTooLongError extends Error {}
 
 function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAttempt {
   if (turn.signal.aborted) {
     return { kind: "failure", error: "The turn was aborted.", retryable: false };
   }
-  const { message, retryable } = describeModelFailure(error, turn.model);
-  return { kind: "failure", error: message, retryable: retryable && !begun };
+  const { message, retryable, isTooLong } = describeModelFailure(error, turn.model);
+  return { kind: "failure", error: message, retryable: retryable && !begun, isTooLong };
 }
 
 function bodyOf(

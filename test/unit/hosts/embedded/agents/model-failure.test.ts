@@ -52,4 +52,23 @@ describe("describeModelFailure", () => {
       retryable: true,
     });
   });
+
+  it.each([
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+    "Your input exceeds the context window of this model.",
+    "prompt is too long: 200082 tokens > 200000 maximum",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    "the request exceeds the available context size, try increasing it",
+    "Request too large for model `llama` on tokens per minute (TPM): Limit 6000, Requested 12000",
+    "Please reduce the length of the messages or completion.",
+  ])("knows that a request was too long: %s", (words) => {
+    expect(describeModelFailure(new EndpointStatusError(400, words), model).isTooLong).toBe(true);
+  });
+
+  it.each(["Rate limit reached on tokens per min (TPM): Limit 30000, Used 28000, Requested 4000.", "invalid model"])(
+    "does not take another refusal for that: %s",
+    (words) => {
+      expect(describeModelFailure(new EndpointStatusError(429, words), model)).not.toHaveProperty("isTooLong");
+    },
+  );
 });
