@@ -1,9 +1,10 @@
 /** One turn of a session: its pending events go in, its reply comes out, both in one commit. */
 import { randomUUID } from "node:crypto";
-import type { ChannelMessage, Clock, Logger } from "../../core/host.ts";
+import type { AgentRunResult, ChannelMessage, Clock, Logger } from "../../core/host.ts";
 import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import { suppression } from "../../core/suppression.ts";
 import type { GatewayConfig } from "./config/file.ts";
+import type { EventWindow } from "./event-window.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 import type { OwnerMessages, PendingEvent } from "./state/session-reads.ts";
 import type { EmbeddedChannels } from "./channels.ts";
@@ -42,8 +43,6 @@ export function heartbeatPrompt(turn: {
   ].join("\n\n");
 }
 
-/** The most that one turn gets; the rest makes another turn immediately. */
-const TURN_EVENTS = { limit: 100, maxChars: 65_536 };
 /** What the owner wrote that one turn answers. */
 const OWNER_MESSAGES = { limit: 20, maxChars: 65_536 };
 /** Messages of the earlier conversation that a turn sees. */
@@ -55,6 +54,8 @@ export interface HeartbeatTurn {
   readonly reasons: readonly string[];
   /** True when there is to be no turn without events. */
   readonly eventsOnly: boolean;
+  /** Of the session, from turn to turn. */
+  readonly window: EventWindow;
   readonly signal: AbortSignal;
   /** Called right before the turn is stored: a request that comes later is not answered by it. */
   onStore(): void;
@@ -79,11 +80,19 @@ export type HeartbeatOutcome = "done" | "more" | "failed";
  * something is put into the outbox for the session's last route.
  */
 export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts): Promise<HeartbeatOutcome> {
+  const ofOwner = await gateway.sessions.ownerMessages(turn.sessionKey, OWNER_MESSAGES);
+  if (ofOwner === undefined) return runEventTurn(turn, gateway);
+  const outcome = await runOwnerTurn(turn, ofOwner, gateway);
+  if (outcome !== "refused") return outcome;
+  // What the model does not take from the owner keeps no event waiting.
+  await runEventTurn({ ...turn, eventsOnly: true }, gateway);
+  return "failed";
+}
+
+async function runEventTurn(turn: HeartbeatTurn, gateway: TurnParts): Promise<HeartbeatOutcome> {
   const { sessions, agents, config, clock, logger } = gateway;
-  const { agentId, sessionKey, reasons, signal } = turn;
-  const ofOwner = await sessions.ownerMessages(sessionKey, OWNER_MESSAGES);
-  if (ofOwner !== undefined) return runOwnerTurn(turn, ofOwner, gateway);
-  const events = await sessions.turnEvents(sessionKey, TURN_EVENTS);
+  const { agentId, sessionKey, reasons, window, signal } = turn;
+  const events = await window.next((limits) => sessions.turnEvents(sessionKey, limits));
   if (events.length === 0 && turn.eventsOnly) {
     return "done";
   }
@@ -105,7 +114,9 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
   const result = await whileInPlace(sessions, signal, (ending) => agents.converse({ ...asked, signal: ending }));
   if (result.status !== "ok") {
     const { status, error } = result;
-    logger.warn({ agentId, sessionKey, status, error, events: events.length }, "heartbeat turn failed");
+    const facts = { agentId, sessionKey, status, error, events: events.length, firstEvent: events[0]?.id };
+    logger.warn(facts, "heartbeat turn failed");
+    if (isRefusal(result)) window.refused(events);
     return "failed";
   }
   const turnId = `heartbeat:${randomUUID()}`;
@@ -125,7 +136,13 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
     eventIds,
     outgoing,
   });
+  window.taken();
   return whatIsLeft(sessions, sessionKey);
+}
+
+/** True when the same turn would fail again. */
+function isRefusal({ status, retryable }: AgentRunResult): boolean {
+  return status === "timeout" || (status === "error" && retryable !== true);
 }
 
 async function whatIsLeft(sessions: EmbeddedSessions, sessionKey: string): Promise<HeartbeatOutcome> {
@@ -144,7 +161,7 @@ async function runOwnerTurn(
   turn: HeartbeatTurn,
   { from, messages }: OwnerMessages,
   { sessions, agents, channels, config, logger }: TurnParts,
-): Promise<HeartbeatOutcome> {
+): Promise<HeartbeatOutcome | "refused"> {
   const { agentId, sessionKey, signal } = turn;
   const prompt = ownerPrompt(messages, from.channel);
   const conversation = [
@@ -174,7 +191,7 @@ async function runOwnerTurn(
       const text = `There is no answer yet: ${why} Your message is kept and tried again.`;
       await channels.queue({ ...from, text, idempotencyKey: `no-answer:${messages[0]!.id}` });
     }
-    return "failed";
+    return isRefusal(result) ? "refused" : "failed";
   }
   const turnId = `owner:${randomUUID()}`;
   turn.onStore();

@@ -3,6 +3,7 @@ import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
 import type { EmbeddedAgents } from "./agents.ts";
 import { type HeartbeatOutcome, runHeartbeatTurn, type TurnParts } from "./heartbeat-turn.ts";
 import type { EmbeddedChannels } from "./channels.ts";
+import { EventWindow } from "./event-window.ts";
 import { OutboxSender } from "./channels/outbox-sender.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
@@ -42,6 +43,7 @@ interface SessionLane {
   failures: number;
   /** True when the database knows of the request. */
   remembered: boolean;
+  readonly window: EventWindow;
 }
 
 /**
@@ -204,6 +206,7 @@ export class EmbeddedHeartbeat {
       turns: 0,
       failures: 0,
       remembered: false,
+      window: new EventWindow(),
     };
     this.#lanes.set(sessionKey, lane);
     return lane;
@@ -247,14 +250,15 @@ export class EmbeddedHeartbeat {
   }
 
   async #runTurn(lane: SessionLane, reasons: readonly string[]): Promise<HeartbeatOutcome> {
-    const { agentId, sessionKey } = lane;
+    const { agentId, sessionKey, window } = lane;
     const eventsOnly = lane.turns > lane.failures && !reasons.includes(PERIODIC);
     const onStore = (): void => {
       lane.remembered = false;
     };
     const { signal } = this.#aborting;
     try {
-      return await runHeartbeatTurn({ agentId, sessionKey, reasons, eventsOnly, signal, onStore }, this.#gateway);
+      const turn = { agentId, sessionKey, reasons, eventsOnly, window, signal, onStore };
+      return await runHeartbeatTurn(turn, this.#gateway);
     } catch (error) {
       this.#gateway.logger.error({ err: error, sessionKey }, "heartbeat turn could not be stored");
       return "failed";

@@ -40,6 +40,8 @@ export interface PendingEvent {
 export interface TurnLimits {
   readonly limit: number;
   readonly maxChars: number;
+  /** Events up to that id are left out. */
+  readonly after?: number;
 }
 
 /** What the owner wrote in one chat and no turn has taken. */
@@ -108,7 +110,7 @@ const ownersEvents = query(
 const otherEvents = query(
   TEXT_ROW,
   `SELECT id, at, text FROM embedded_event
-   WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NULL ORDER BY id LIMIT $2`,
+   WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NULL AND id > $2 ORDER BY id LIMIT $3`,
 );
 const wakes = query(
   { sessionKey: "text", agentId: "text", reason: "text", pending: "integer" },
@@ -194,8 +196,8 @@ export const sessionReads = {
   },
 
   /** The oldest pending events that fit, without messages of the owner; at least one when there is one. */
-  *turnEvents(key: string, { limit, maxChars }: TurnLimits): StateTask<readonly PendingEvent[]> {
-    return (yield* fitting(otherEvents, maxChars, key, limit)).map(pending);
+  *turnEvents(key: string, { limit, maxChars, after = 0 }: TurnLimits): StateTask<readonly PendingEvent[]> {
+    return (yield* fitting(otherEvents, maxChars, key, after, limit)).map(pending);
   },
 
   /** The owner's oldest messages that wait, all from one chat; at least one when there is one. */

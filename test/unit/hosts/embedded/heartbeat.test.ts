@@ -398,7 +398,7 @@ describe("a turn that fails", () => {
   });
 
   it("has its tries counted from zero after a turn that worked", async () => {
-    const no = answers(400, "no");
+    const no = answers(503, "no");
     await serve([no, no, streams("ok"), no, no, streams("ok")]);
     heartbeat.start();
     await Promise.all(Array.from({ length: 150 }, (_, n) => gateway.wake(`event ${n}`)));
@@ -406,6 +406,40 @@ describe("a turn that fails", () => {
     await turnsStored(2);
     expect(server.requests).toHaveLength(6);
     expect(await gateway.pendingTexts()).toEqual([]);
+  });
+
+  /** Refuses what has the word. */
+  const refuses =
+    (word: string): ModelBehavior =>
+    (res, sent) => {
+      const isRefused = sent.body.messages.at(-1)!.content.includes(word);
+      (isRefused ? answers(400, "filtered") : streams("ok"))(res, sent);
+    };
+
+  it("because of one event keeps no other event waiting, and tries that one again after them", async () => {
+    await serve([refuses("poison")]);
+    build({ retryDelaysMs: [5, 5, 5, 5] });
+    heartbeat.start();
+    for (const text of ["poison", ...Array.from({ length: 120 }, (_, n) => `event ${n}`)]) await gateway.wake(text);
+    request();
+    await eventually(() => gateway.pendingTexts()).toEqual(["poison"]);
+    await gateway.wake("later");
+    request();
+    await eventually(() => gateway.pendingTexts()).toEqual(["poison"]);
+    const seen = prompts().filter((prompt) => !prompt.includes("poison"));
+    expect(seen.join("\n").match(/event \d+|later/gu)).toHaveLength(121);
+  });
+
+  it("because of what the owner wrote keeps no event waiting", async () => {
+    await serve([refuses("poison")]);
+    heartbeat.start();
+    const owner = { channel: "console", to: "owner" };
+    const event = { sessionKey: MAIN, text: "poison", idempotencyKey: "k", owner };
+    await gateway.sessions.enqueueSystemEvent(event);
+    await gateway.wake("one");
+    request();
+    await eventually(() => gateway.pendingTexts()).toEqual(["poison"]);
+    expect(prompts().filter((prompt) => prompt.includes("one"))).toHaveLength(1);
   });
 
   it("that was answered but could not be stored is repeated, and loses nothing", async () => {
