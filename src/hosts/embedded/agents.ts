@@ -16,7 +16,7 @@ import type { ExtractionRequest } from "../../core/extraction.ts";
 import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
-import { withDeadline } from "./agents/deadline.ts";
+import { type TurnResult, withDeadline } from "./agents/deadline.ts";
 import { exposureOf } from "./agents/exposure.ts";
 import { extractionModel, runExtraction } from "./agents/extraction-turn.ts";
 import type { AgentTurns } from "./agents/agent-turns.ts";
@@ -50,7 +50,7 @@ const SET_ASIDE_WAIT_MS = 10_000;
 /** A turn's place at a provider; it leaves with the result that it has, if any. */
 interface ProviderPlace {
   readonly isProbe: boolean;
-  leave(result: AgentRunResult | undefined): void;
+  leave(result: TurnResult | undefined): void;
 }
 
 /** Runs turns by the configuration of the moment at which each begins. */
@@ -101,7 +101,7 @@ export class EmbeddedAgents implements HostAgents {
     const agent = findAgent(config, request.agentId);
     const place = this.#enter(agent, model);
     if ("problem" in place) throw new HostError(place.problem, { retryable: true, retryAfterMs: place.waitMs });
-    let result: AgentRunResult | undefined;
+    let result: TurnResult | undefined;
     try {
       result = await withDeadline(timeoutMs, request.signal, (signal) =>
         runExtraction(config, { ...request, agent, isProbe: place.isProbe, signal }, this.#logger),
@@ -128,7 +128,7 @@ export class EmbeddedAgents implements HostAgents {
     if ("problem" in place) {
       throw new HostError(place.problem, { retryable: true, retryAfterMs: place.waitMs });
     }
-    let result: AgentRunResult | undefined;
+    let result: TurnResult | undefined;
     try {
       const isKept = sessionMode === "persistent";
       const rights = isKept ? textRights(request) : undefined;
@@ -189,7 +189,7 @@ export class EmbeddedAgents implements HostAgents {
       const problem = `The provider ${JSON.stringify(providerId)} is down; it is tried again in ${Math.ceil(entry.waitMs / 1_000)} s.`;
       return { problem, waitMs: entry.waitMs };
     }
-    const leave = (result: AgentRunResult | undefined): void => {
+    const leave = (result: TurnResult | undefined): void => {
       this.#breaker.ended(provider, entry, result === undefined ? "unknown" : turnEnd(result));
     };
     return { ...entry, leave };
@@ -202,7 +202,7 @@ export class EmbeddedAgents implements HostAgents {
     const place = this.#enter(agent, undefined);
     if ("problem" in place) return { status: "error", reply: "", error: place.problem, retryable: true };
     this.#conversing += 1;
-    let result: AgentRunResult | undefined;
+    let result: TurnResult | undefined;
     try {
       const read = await this.#sessions.rights(sessionKey);
       result = await withDeadline(timeoutMs, turn.signal, (signal, hold) =>

@@ -161,7 +161,7 @@ export class AgentTurns {
       });
     } catch (error) {
       if (turn.signal.aborted) return { error: "The turn was aborted." };
-      if (error instanceof ToolServerError) return { error: error.message, retryable: true };
+      if (error instanceof ToolServerError) return { error: error.message, retryable: true, isUnasked: true };
       throw error;
     }
     try {

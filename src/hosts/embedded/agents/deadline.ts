@@ -34,12 +34,15 @@ class Deadline {
   }
 }
 
+/** `isUnasked`: see {@link TurnOutcome}. */
+export type TurnResult = AgentRunResult & { readonly isUnasked?: true };
+
 /** Runs a turn until its time is up or `signal` is aborted, and words how it ended; on hold it takes no time. */
 export async function withDeadline(
   timeoutMs: number,
   signal: AbortSignal,
   answer: (signal: AbortSignal, hold: (isHeld: boolean) => void) => Promise<TurnOutcome>,
-): Promise<AgentRunResult> {
+): Promise<TurnResult> {
   const deadline = new Deadline(timeoutMs, signal);
   const outcome = await answer(deadline.signal, (isHeld) => deadline.hold(isHeld)).finally(() => deadline.clear());
   if ("reply" in outcome) {

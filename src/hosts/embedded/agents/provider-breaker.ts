@@ -1,5 +1,6 @@
 import type { AgentRunResult } from "../../../core/host.ts";
 import type { ProviderConfig } from "../config/file.ts";
+import type { TurnResult } from "./deadline.ts";
 
 /** Turns of one provider that fail in a row before it is left alone. */
 const FAILURES = 5;
@@ -7,7 +8,10 @@ const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
 /** The wait of others while one turn tries whether the provider works. */
 const PROBE_WAIT_MS = 1_000;
-/** `works`: it answered. `down`: it was not reached, or turned the request away for now. `unknown`: the turn was aborted. */
+/**
+ * `works`: it answered. `down`: it was not reached, or turned the request away for now. `unknown`: the turn was aborted,
+ * or failed before.
+ */
 type TurnEnd = "works" | "down" | "unknown";
 
 interface Provider {
@@ -72,8 +76,12 @@ export class ProviderBreaker {
 }
 
 /** The end of a turn, by its result. */
-export function turnEnd({ status, retryable }: Pick<AgentRunResult, "status" | "retryable">): TurnEnd {
+export function turnEnd({
+  status,
+  retryable,
+  isUnasked,
+}: Pick<AgentRunResult, "status" | "retryable"> & Pick<TurnResult, "isUnasked">): TurnEnd {
   if (status === "ok") return "works";
-  if (status !== "error") return "unknown";
+  if (status !== "error" || isUnasked === true) return "unknown";
   return retryable === true ? "down" : "works";
 }

@@ -19,4 +19,10 @@ export interface TurnIds {
 export type ModelOutcome =
   | { readonly reply: string; readonly usage?: TokenUsage | undefined }
   /** `retryable`: nothing of an answer has arrived, and the same turn may succeed later. */
-  | { readonly error: string; readonly retryable?: true; readonly usage?: TokenUsage | undefined };
+  | {
+      readonly error: string;
+      readonly retryable?: true;
+      /** Present: it failed before the model was asked, and says nothing of its provider. */
+      readonly isUnasked?: true;
+      readonly usage?: TokenUsage | undefined;
+    };

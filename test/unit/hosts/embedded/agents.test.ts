@@ -320,3 +320,19 @@ describe("converse", () => {
     expect(counts).toEqual([0, 1, 0, 0, 0]);
   });
 });
+
+describe("a tool server that cannot be used", () => {
+  it("fails the runs of its agent, and none of others with the same provider", async () => {
+    await using server = await serve([streams("fine")]);
+    const broken = { url: "http://127.0.0.1:3/mcp", headers: {}, isPrivate: undefined, isOutward: undefined };
+    const tools = { servers: new Map([["broken", broken]]), allow: ["broken.*"], maxSteps: 2 };
+    const list = [agentConfig({ model: "local/base" }), agentConfig({ id: "tooled", model: "local/base", tools })];
+    gateway.config = { ...gateway.config, agents: { ...gateway.config.agents, list } };
+    for (let number = 1; number <= 6; number++) {
+      const result = await agents.run(request({ runId: `tooled-${number}`, agentId: "tooled" }));
+      expect(result).toMatchObject({ status: "error", retryable: true });
+    }
+    expect(server.requests).toHaveLength(0);
+    expect(await agents.run(request())).toEqual({ status: "ok", reply: "fine" });
+  });
+});

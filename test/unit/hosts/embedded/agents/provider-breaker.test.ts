@@ -79,6 +79,7 @@ describe("a provider", () => {
 it.each([
   [{ status: "ok" }, "works"],
   [{ status: "error", retryable: true }, "down"],
+  [{ status: "error", retryable: true, isUnasked: true }, "unknown"],
   [{ status: "error" }, "works"],
   [{ status: "timeout" }, "unknown"],
   [{ status: "aborted" }, "unknown"],
