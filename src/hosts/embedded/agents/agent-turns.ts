@@ -90,7 +90,7 @@ export class AgentTurns {
     try {
       workspace = await this.#workspace(turn, workspaces);
     } catch (error) {
-      if (error instanceof WorkspaceError) return { error: error.message };
+      if (error instanceof WorkspaceError) return { error: error.message, retryable: true, isUnasked: true };
       throw error;
     }
     const folder = join(this.#options.stateDir, "agents", agent.id);

@@ -336,3 +336,15 @@ describe("a tool server that cannot be used", () => {
     expect(await agents.run(request())).toEqual({ status: "ok", reply: "fine" });
   });
 });
+
+it("a working copy that cannot be made is a failure that may pass, and the model is not asked", async () => {
+  await using server = await serve([streams("fine")]);
+  const tools = { servers: new Map(), allow: [], maxSteps: 2 };
+  const list = [agentConfig({ model: "local/base", tools })];
+  gateway.config = { ...gateway.config, agents: { ...gateway.config.agents, list } };
+  const workspace = { git: { url: "/no/such/repository", ref: "main" } };
+  const result = await agents.run(request({ workspace }));
+  const error = expect.stringContaining("The working copy of /no/such/repository at main could not be made") as string;
+  expect(result).toMatchObject({ status: "error", retryable: true, error });
+  expect(server.requests).toHaveLength(0);
+});
