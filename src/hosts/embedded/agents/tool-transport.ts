@@ -9,9 +9,13 @@ const LINE_FEED = 0x0a;
 /** A longer answer of a server over HTTP, or stream of answers, is not read on. */
 const MAX_RESPONSE_BYTES = 16_777_216;
 
-/** `fetch` for the library, which reads an answer to its end. */
-export async function boundedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
-  const response = await fetch(...request);
+/** For the end of a session at its server, which would end by itself. */
+const END_MS = 2_000;
+
+/** `fetch` for the library, which reads an answer to its end, and waits for the end of a session as long as it takes. */
+export async function boundedFetch(...[url, init]: Parameters<typeof fetch>): Promise<Response> {
+  const isEnd = init?.method === "DELETE";
+  const response = await fetch(url, isEnd ? { ...init, signal: AbortSignal.timeout(END_MS) } : init);
   if (response.body === null) return response;
   let bytes = 0;
   const counted = new TransformStream<Uint8Array, Uint8Array>({

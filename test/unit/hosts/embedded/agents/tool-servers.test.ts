@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
@@ -135,4 +136,31 @@ describe("a server of tools that says too much", () => {
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
   });
+});
+
+it("a server over HTTP that does not answer the end of its session holds up no turn", async () => {
+  const asked: string[] = [];
+  const http = createServer((req, res) => {
+    asked.push(req.method ?? "");
+    if (req.method !== "POST") return;
+    void text(req).then((body) => {
+      const { id, method } = JSON.parse(body) as { readonly id?: number; readonly method: string };
+      const serverInfo = { name: "hangs", version: "1" };
+      const results: Readonly<Record<string, object>> = {
+        initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo },
+        "tools/list": { tools: [] },
+      };
+      const result = results[method];
+      const answer = result === undefined ? { error: { code: -32_601, message: "not found" } } : { result };
+      res.writeHead(id === undefined ? 202 : 200, { "content-type": "application/json", "mcp-session-id": "s" });
+      res.end(id === undefined ? undefined : JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  const box = await opened({ x: { ...marks, url: `http://127.0.0.1:${port}/mcp`, headers: {} } });
+  await box.close();
+  expect(asked).toContain("DELETE");
+  http.closeAllConnections();
+  http.close();
 });
