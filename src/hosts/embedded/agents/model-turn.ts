@@ -43,6 +43,8 @@ export const DEFAULT_MODEL_TURN_LIMITS: ModelTurnLimits = {
   maxResponseBytes: 67_108_864,
 };
 
+/** What an agent says that has nothing to say. */
+const SILENT = "NO_REPLY";
 const EFFORTS: ReadonlySet<string> = new Set(["minimal", "low", "medium", "high"]);
 
 /** The requests of one turn: what was said between the first and the next. */
@@ -222,7 +224,11 @@ function bodyOf(
     model: model.modelId,
     messages: [
       ...(systemPrompt === undefined ? [] : [{ role: "system", content: systemPrompt }]),
-      ...messages.map(({ role, text }) => ({ role, content: text })),
+      // Some endpoints refuse a message without a text, and others two of one role in a row.
+      ...messages.map(({ role, text }) => ({
+        role,
+        content: role === "assistant" && text.trim() === "" ? SILENT : text,
+      })),
       ...exchange,
     ],
     ...(definitions.length === 0 ? {} : { tools: definitions }),

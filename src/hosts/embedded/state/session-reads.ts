@@ -82,8 +82,7 @@ const messagesAfter = query(MESSAGE_ROW, `${MESSAGES} AND id > $2 ORDER BY id LI
 const messagesBefore = query(MESSAGE_ROW, `${MESSAGES} AND id < $2 ORDER BY id DESC LIMIT $3`);
 const ownMessages = query(
   { ...TEXT_ROW, role: "text" },
-  `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 AND text <> ''
-   ORDER BY id DESC LIMIT $2`,
+  `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 ORDER BY id DESC LIMIT $2`,
 );
 /** The prompt is looked up for each reply: with a join, PostgreSQL may read those of every session for each. */
 const answeredRuns = query(

@@ -155,6 +155,23 @@ describe("a requested turn", () => {
     expect(contents).toEqual([prompts()[0], "first answer", expect.stringContaining("two")]);
   });
 
+  it("sees a turn before it that said nothing as one that had nothing to say", async () => {
+    await serve([streams(), streams("ok")]);
+    heartbeat.start();
+    await gateway.wake("one");
+    request();
+    await turnsStored(1);
+    await gateway.wake("two");
+    request();
+    await turnsStored(2);
+    const said = server.requests[1]!.body.messages.map(({ role, content }) => [role, content]);
+    expect(said).toEqual([
+      ["user", prompts()[0]],
+      ["assistant", "NO_REPLY"],
+      ["user", prompts()[1]],
+    ]);
+  });
+
   it("runs one at a time in a session: a request meanwhile makes one more turn", async () => {
     let underWay = 0;
     let most = 0;

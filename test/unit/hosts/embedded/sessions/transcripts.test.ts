@@ -103,10 +103,11 @@ describe("the conversation of a session", () => {
     expect(await read(10, 15)).toEqual(["one", "two", "three", "four"]);
   });
 
-  it("leaves out empty replies, which some endpoints refuse", async () => {
+  it("has a reply to each prompt, also an empty one", async () => {
     await turn("one", "");
     expect(await gateway.sessions.conversation(MAIN, { limit: 10, maxChars: 1_000 })).toEqual([
       { role: "user", text: "one" },
+      { role: "assistant", text: "" },
     ]);
   });
 });
