@@ -2,8 +2,9 @@
 import type { Logger } from "../../../core/host.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
 import type { ProgramStart } from "../programs/program.ts";
-import { AcpProcess, type AcpReply, unlessAborted } from "./acp-process.ts";
+import { AcpProcess, type AcpReply } from "./acp-process.ts";
 import { promptOf } from "./command-turn.ts";
+import { unlessAborted } from "./deadline.ts";
 import type { ModelOutcome, TurnMessage } from "./turn.ts";
 import type { RunRights } from "./run-rights.ts";
 import type { ToolGrant } from "./tool-endpoint.ts";
@@ -37,7 +38,7 @@ interface Warm {
   readonly process: Promise<AcpProcess>;
   /** Ends a start for which no turn waits any more. */
   readonly start: AbortController;
-  isStarted: boolean;
+  started: AcpProcess | undefined;
   /** Of the turns that run in it. */
   readonly turns: Set<AcpTurn>;
   idle: NodeJS.Timeout | undefined;
@@ -49,7 +50,10 @@ const IDLE_MS = 600_000;
 const MAX_REASON_CHARS = 2_000;
 
 export class AcpAgents {
+  /** Of each key, the one that takes the next turn. */
   readonly #warm = new Map<string, Warm>();
+  /** Every process, those too that take no further turn. */
+  readonly #all = new Set<Warm>();
   readonly #logger: Logger;
 
   constructor(logger: Logger) {
@@ -74,34 +78,39 @@ export class AcpAgents {
 
   /** Ends every process. */
   async close(): Promise<void> {
-    const all = [...this.#warm];
-    await Promise.all(
-      all.map(async ([key, warm]) => {
-        this.#forget(key, warm);
-        warm.start.abort();
-        await (await warm.process.catch(() => undefined))?.end();
-      }),
-    );
+    this.#warm.clear();
+    const ends = [...this.#all].map(async ({ start, idle, process }) => {
+      clearTimeout(idle);
+      start.abort();
+      await (await process.catch(() => undefined))?.end();
+    });
+    await Promise.all(ends);
   }
 
   #warmOf({ key, start }: AcpTurn): Warm {
     const known = this.#warm.get(key);
-    if (known !== undefined) return known;
+    // The turns in one that takes no more go on in it.
+    if (known !== undefined && known.started?.takesTurns !== false) return known;
     const turns = new Set<AcpTurn>();
     const aborter = new AbortController();
     const onRefusedHost = (host: string): void => this.#refusedHost(host, turns, start.variables["REVEILLE_AGENT"]);
     const warm: Warm = {
       process: AcpProcess.start({ ...start, onRefusedHost }, aborter.signal),
       start: aborter,
-      isStarted: false,
+      started: undefined,
       turns,
       idle: undefined,
     };
     this.#warm.set(key, warm);
-    const forget = (): void => this.#forget(key, warm);
-    const onStarted = ({ ended }: AcpProcess): Promise<void> => {
-      warm.isStarted = true;
-      return ended;
+    this.#all.add(warm);
+    const forget = (): void => {
+      clearTimeout(warm.idle);
+      this.#all.delete(warm);
+      if (this.#warm.get(key) === warm) this.#warm.delete(key);
+    };
+    const onStarted = (process: AcpProcess): Promise<void> => {
+      warm.started = process;
+      return process.ended;
     };
     void warm.process.then(onStarted).then(forget, forget);
     return warm;
@@ -113,20 +122,15 @@ export class AcpAgents {
     if (turns.size === 0) this.#logger.warn({ agent, host }, "an agent without a turn was refused a host");
   }
 
+  /** No turn is in the process. */
   #rest(key: string, warm: Warm): void {
-    if (!warm.isStarted) {
-      this.#forget(key, warm);
-      return warm.start.abort();
-    }
-    warm.idle = setTimeout(() => {
-      this.#forget(key, warm);
-      void warm.process.then((process) => process.end()).catch(() => undefined);
-    }, IDLE_MS).unref();
-  }
-
-  #forget(key: string, warm: Warm): void {
-    clearTimeout(warm.idle);
-    if (this.#warm.get(key) === warm) this.#warm.delete(key);
+    const end = (): void => {
+      if (this.#warm.get(key) === warm) this.#warm.delete(key);
+      if (warm.started === undefined) warm.start.abort();
+      else void warm.started.end();
+    };
+    if (warm.started?.takesTurns !== true) return end();
+    warm.idle = setTimeout(end, IDLE_MS).unref();
   }
 }
 

@@ -5,6 +5,7 @@ import type * as acp from "@agentclientprotocol/sdk";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
 import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, serverOf, contentText } from "./acp-acts.ts";
+import { unlessAborted } from "./deadline.ts";
 import type { RunRights } from "./run-rights.ts";
 import type { ToolGrant } from "./tool-endpoint.ts";
 
@@ -55,6 +56,8 @@ const CANCEL_MS = 2_000;
 const MAX_STDERR_BYTES = 2_000;
 /** Sessions that one process keeps open. */
 const MAX_LIVE = 1_000;
+/** Sessions of turns that have ended, of an agent that can close none: some start a program for each. */
+const MAX_UNCLOSED = 20;
 /** Tool calls of one prompt that are watched. */
 const MAX_CALLS = 500;
 /** A longer message ends the process. */
@@ -71,6 +74,7 @@ export class AcpProcess {
   readonly #live = new Map<string, string | object>();
   #capabilities: acp.AgentCapabilities = {};
   #problem: Error | undefined;
+  #unclosed = 0;
 
   /**
    * Starts the program and agrees on the protocol; rejects with an error whose message names what is wrong. An abort
@@ -111,14 +115,14 @@ export class AcpProcess {
     // With an agent that broke the framing there is nothing more to say.
     this.#connection.signal.addEventListener("abort", () => void program.end(), { once: true });
     this.ended = program.ended.then(
-      ({ code, killedBy }) => this.#close(new Error(`the agent ended with ${killedBy ?? `status ${code}`}`)),
-      (error: Error) => this.#close(error),
+      ({ code, killedBy }) => this.#fail(new Error(`the agent ended with ${killedBy ?? `status ${code}`}`)),
+      (error: Error) => this.#fail(error),
     );
   }
 
-  /** False once the process has ended. */
-  get isAlive(): boolean {
-    return this.#problem === undefined;
+  /** False once it ends, or is full of sessions that it cannot close. */
+  get takesTurns(): boolean {
+    return this.#problem === undefined && !this.#program.isEnding && this.#unclosed < MAX_UNCLOSED;
   }
 
   /** The session that was left with `known`, resumed or loaded where the agent can; else a fresh one. */
@@ -181,7 +185,11 @@ export class AcpProcess {
   /** Lets the agent forget a session that nothing continues. */
   async closeSession(id: string): Promise<void> {
     this.#live.delete(id);
-    if (this.#capabilities.sessionCapabilities?.close == null || !this.isAlive) return;
+    if (this.#capabilities.sessionCapabilities?.close == null) this.#unclosed++;
+    else if (this.#problem === undefined) await this.#close(id);
+  }
+
+  async #close(id: string): Promise<void> {
     const closed = this.#connection.agent.request("session/close", { sessionId: id }).catch(() => undefined);
     // Nothing depends on the answer.
     await Promise.race([closed, sleep(CANCEL_MS, undefined, { ref: false })]);
@@ -276,22 +284,8 @@ export class AcpProcess {
     }
   }
 
-  #close(error: Error): void {
+  #fail(error: Error): void {
     this.#problem ??= error;
     this.#connection.close(error);
-  }
-}
-
-/** An agent may never answer: then the end of the turn is the end of the wait. */
-export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    work.catch(() => undefined);
   }
 }

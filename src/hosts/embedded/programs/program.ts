@@ -123,6 +123,11 @@ export class Program {
     this.ended.catch(() => undefined);
   }
 
+  /** True as soon as it was asked to end. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
   /** Asks the group to end, and ends it by force a moment later. */
   async end(): Promise<void> {
     if (this.#isEnding) return;

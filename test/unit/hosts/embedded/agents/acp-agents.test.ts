@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { AcpAgents, type AcpMemory, type AcpTurn } from "../../../../../src/hosts/embedded/agents/acp-agents.ts";
 import { RunRights } from "../../../../../src/hosts/embedded/agents/run-rights.ts";
 import type { Permissions } from "../../../../../src/core/agent-rights.ts";
+import { Program } from "../../../../../src/hosts/embedded/programs/program.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 
 const agent = fileURLToPath(new URL("../../../../fixtures/agents/lying-agent.mjs", import.meta.url));
@@ -78,6 +79,15 @@ function started(mode: string): { readonly start: AcpTurn["start"]; readonly pid
   };
 }
 
+it("an agent that can close no session has another process after twenty of them, and the first one ends", async () => {
+  const { start } = started("keeping");
+  const processes: number[] = [];
+  for (let number = 1; number <= 21; number++) processes.push(Number(await replyOf("hello", { start })));
+  const [first = 0] = processes;
+  expect(processes.filter((pid) => pid === first)).toHaveLength(20);
+  await isGone(first);
+});
+
 describe("an agent that breaks the protocol", () => {
   it("may refuse a prompt, and its process serves the next one", async () => {
     const before = await replyOf("hello");
@@ -90,6 +100,16 @@ describe("an agent that breaks the protocol", () => {
     await isGone(Number(before));
     await sleep(50);
     expect(Number(await replyOf("hello"))).not.toBe(Number(before));
+  });
+
+  it("gets no further turn while it is being ended", async () => {
+    const { start } = started("stubborn");
+    await replyOf("hello", { start });
+    const end = vi.spyOn(Program.prototype, "end");
+    const flooded = agents.run(turn("flood", { start, maxReplyChars: 1_000 }));
+    await vi.waitFor(() => expect(end).toHaveBeenCalled(), 10_000);
+    expect(Number(await replyOf("take a while", { start }))).toBeGreaterThan(0);
+    expect(await flooded).toHaveProperty("error");
   });
 
   it("cannot hold a turn by leaving it without a session, and is ended for it", async () => {
