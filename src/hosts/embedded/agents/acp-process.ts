@@ -273,6 +273,9 @@ export class AcpProcess {
       if (update.content.type === "text") turn.text += update.content.text;
       if (turn.text.length > turn.prompt.maxReplyChars) void this.#program.end();
     } else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+      // What an agent says before and after a call are two messages.
+      const isNew = update.sessionUpdate === "tool_call";
+      if (isNew && turn.text !== "" && !turn.text.endsWith("\n")) turn.text += "\n\n";
       const act = actOf(update, turn.calls.get(update.toolCallId));
       const isKept = turn.calls.has(update.toolCallId) || turn.calls.size < MAX_CALLS;
       if (isKept && isShortId(update.toolCallId)) turn.calls.set(update.toolCallId, keptOf(act));

@@ -88,6 +88,10 @@ it("an agent that can close no session has another process after twenty of them,
   await isGone(first);
 });
 
+it("what an agent says before and after a call of a tool are paragraphs of their own", async () => {
+  expect(await replyOf("narrate")).toMatch(/^I will look\.\n\nThere is one file, of \d+$/u);
+});
+
 describe("an agent that breaks the protocol", () => {
   it("may refuse a prompt, and its process serves the next one", async () => {
     const before = await replyOf("hello");
