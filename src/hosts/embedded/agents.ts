@@ -98,7 +98,7 @@ export class EmbeddedAgents implements HostAgents {
     const { model, timeoutMs } = request;
     if (request.signal.aborted) return { status: "aborted", reply: "", error: "It was aborted before it began." };
     const config = this.#config();
-    const agent = findAgent(config, request.agentId);
+    const agent = knownAgent(config, request.agentId);
     const place = this.#enter(agent, model);
     if ("problem" in place) throw new HostError(place.problem, { retryable: true, retryAfterMs: place.waitMs });
     let result: TurnResult | undefined;
@@ -115,7 +115,8 @@ export class EmbeddedAgents implements HostAgents {
   /**
    * Runs one turn: the model sees the prompt and, unless the run is persistent, nothing of the session before
    * it. The prompt is on disk before the model is asked. Rejects with a `HostError` when the prompt could
-   * not be stored or the model's provider is down, and permanently when a run with this id has begun before.
+   * not be stored or the model's provider is down, and permanently when a run with this id has begun before, or there
+   * is no such agent.
    */
   async run(request: AgentRunRequest): Promise<AgentRunResult> {
     const { runId, sessionKey, timeoutMs, sessionMode } = request;
@@ -123,7 +124,7 @@ export class EmbeddedAgents implements HostAgents {
     if (request.signal.aborted) {
       return { status: "aborted", reply: "", error: "The run was aborted before it began." };
     }
-    const agent = findAgent(this.#config(), request.agentId);
+    const agent = knownAgent(this.#config(), request.agentId);
     const place = this.#enter(agent, request.model);
     if ("problem" in place) {
       throw new HostError(place.problem, { retryable: true, retryAfterMs: place.waitMs });
@@ -198,7 +199,8 @@ export class EmbeddedAgents implements HostAgents {
   /** Runs one turn of a conversation and stores nothing; rejects only when the session's rights cannot be read. */
   async converse(turn: ConversationTurn): Promise<AgentRunResult> {
     const { messages, idle, timeoutMs, sessionKey } = turn;
-    const agent = findAgent(this.#config(), turn.agentId);
+    const agent = this.#config().agents.list.find(({ id }) => id === turn.agentId);
+    if (agent === undefined) return { status: "error", reply: "", error: unknownAgent(turn.agentId), retryable: true };
     const place = this.#enter(agent, undefined);
     if ("problem" in place) return { status: "error", reply: "", error: place.problem, retryable: true };
     this.#conversing += 1;
@@ -279,4 +281,18 @@ function predicateOf(found: object): string | undefined {
 
 function findAgent({ agents }: GatewayConfig, agentId: string | undefined): AgentConfig {
   return agents.list.find(({ id }) => id === agentId) ?? agents.list.find(({ isDefault }) => isDefault)!;
+}
+
+/**
+ * What was accepted for an agent is carried out by no other one, which may do more. Throws a `HostError` when the
+ * configuration has it no more.
+ */
+function knownAgent({ agents }: GatewayConfig, agentId: string): AgentConfig {
+  const found = agents.list.find(({ id }) => id === agentId);
+  if (found === undefined) throw new HostError(unknownAgent(agentId), { retryable: false });
+  return found;
+}
+
+function unknownAgent(agentId: string): string {
+  return `The agent ${JSON.stringify(agentId)} is in the configuration no more, and no other one takes its place.`;
 }

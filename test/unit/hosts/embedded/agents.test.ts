@@ -321,6 +321,20 @@ describe("converse", () => {
   });
 });
 
+describe("what was accepted for an agent that the configuration has no more", () => {
+  const gone = 'The agent "gone" is in the configuration no more, and no other one takes its place.';
+
+  it("is carried out by no other agent, which may do more", async () => {
+    await using server = await serve([streams("x")]);
+    await expect(agents.run(request({ agentId: "gone" }))).rejects.toMatchObject({ message: gone, retryable: false });
+    const messages = [{ role: "user", text: "Events." }] as const;
+    const { signal } = new AbortController();
+    const turn = { messages, sessionKey: "agent:gone:main", idle: false, trust: "untrusted", timeoutMs: 5_000, signal };
+    expect(await agents.converse({ ...turn, agentId: "gone", trust: "untrusted" })).toMatchObject({ error: gone });
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
 describe("a tool server that cannot be used", () => {
   it("fails the runs of its agent, and none of others with the same provider", async () => {
     await using server = await serve([streams("fine")]);
