@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { streamCompletion } from "../../../../../src/hosts/embedded/agents/chat-completion.ts";
@@ -39,19 +40,16 @@ describe("a reply that is complete", () => {
 
   it.each([
     ["stays open", () => {}],
-    ["breaks", (res) => void setTimeout(() => res.socket?.resetAndDestroy(), 50)],
-  ] as const satisfies readonly (readonly [string, ModelBehavior])[])(
-    "is taken when its connection %s",
-    async (_how, then) => {
-      const behavior: ModelBehavior = (res, request) => {
-        res.writeHead(200, STREAM).write(whole);
-        then(res, request);
-      };
-      await using server = await ModelServer.start([behavior]);
-      expect(await ask(server)).toBe("whole");
-      await expect.poll(() => server.abandoned).toBe(1);
-    },
-  );
+    ["breaks", (res: ServerResponse) => void setTimeout(() => res.socket?.resetAndDestroy(), 50)],
+  ])("is taken when its connection %s", async (_how, then) => {
+    const behavior: ModelBehavior = (res) => {
+      res.writeHead(200, STREAM).write(whole);
+      then(res);
+    };
+    await using server = await ModelServer.start([behavior]);
+    expect(await ask(server)).toBe("whole");
+    await expect.poll(() => server.abandoned).toBe(1);
+  });
 
   it("is taken from an endpoint that writes an error of null into each event", async () => {
     const events = whole.replace('{"id"', '{"error":null,"id"');
