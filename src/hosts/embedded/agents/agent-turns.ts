@@ -90,7 +90,8 @@ export class AgentTurns {
     try {
       workspace = await this.#workspace(turn, workspaces);
     } catch (error) {
-      if (error instanceof WorkspaceError) return { error: error.message, retryable: true, isUnasked: true };
+      const isUnasked = true;
+      if (error instanceof WorkspaceError) return { error: error.message, retryable: error.retryable, isUnasked };
       throw error;
     }
     const folder = join(this.#options.stateDir, "agents", agent.id);

@@ -28,7 +28,18 @@ export interface WorkspaceOptions {
 /** The repository or the ref could not be had; the message says which. */
 export class WorkspaceError extends Error {
   override readonly name = "WorkspaceError";
+  /** Absent: another try would fail as well. */
+  readonly retryable?: true;
+
+  constructor(message: string, reason: string) {
+    super(message);
+    if (!FINAL.test(reason)) this.retryable = true;
+  }
 }
+
+/** What git says of a repository or a ref that is not there, or not for this gateway. */
+const FINAL =
+  /couldn't find remote ref|not our ref|not found|not appear to be a git repository|not allowed|Authentication failed|could not read Username|Permission denied/u;
 
 const run = promisify(execFile);
 const GIT_MS = 300_000;
@@ -75,9 +86,9 @@ export async function openWorkspace(
   } catch (error) {
     await release();
     await rm(made, { recursive: true, force: true });
-    throw new WorkspaceError(
-      `The working copy of ${withoutSecrets(git.url)} at ${git.ref} could not be made: ${withoutSecrets(reasonOf(error).trim())}`,
-    );
+    const reason = withoutSecrets(reasonOf(error).trim());
+    const what = `The working copy of ${withoutSecrets(git.url)} at ${git.ref} could not be made`;
+    throw new WorkspaceError(`${what}: ${reason}`, reason);
   }
 }
 
@@ -161,7 +172,7 @@ async function command(cwd: string, args: readonly string[], signal: AbortSignal
     cwd,
     timeout: GIT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
-    env: { ...process.env, GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "true", GIT_LFS_SKIP_SMUDGE: "1" },
+    env: { ...process.env, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "true", GIT_LFS_SKIP_SMUDGE: "1" },
     signal,
   });
   return stdout.trim();

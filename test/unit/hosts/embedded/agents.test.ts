@@ -351,14 +351,19 @@ describe("a tool server that cannot be used", () => {
   });
 });
 
-it("a working copy that cannot be made is a failure that may pass, and the model is not asked", async () => {
-  await using server = await serve([streams("fine")]);
-  const tools = { servers: new Map(), allow: [], maxSteps: 2 };
-  const list = [agentConfig({ model: "local/base", tools })];
-  gateway.config = { ...gateway.config, agents: { ...gateway.config.agents, list } };
-  const workspace = { git: { url: "/no/such/repository", ref: "main" } };
-  const result = await agents.run(request({ workspace }));
-  const error = expect.stringContaining("The working copy of /no/such/repository at main could not be made") as string;
-  expect(result).toMatchObject({ status: "error", retryable: true, error });
-  expect(server.requests).toHaveLength(0);
+describe("a working copy that cannot be made", () => {
+  it.each([
+    ["as its server does not answer, is a failure that may pass", "http://127.0.0.1:3/x.git", true],
+    ["as there is no repository, is a failure for good", "/no/such/repository", undefined],
+  ])("%s, and the model is not asked", async (_why, url, retryable) => {
+    await using server = await serve([streams("fine")]);
+    const tools = { servers: new Map(), allow: [], maxSteps: 2 };
+    const list = [agentConfig({ model: "local/base", tools })];
+    gateway.config = { ...gateway.config, agents: { ...gateway.config.agents, list } };
+    const result = await agents.run(request({ workspace: { git: { url, ref: "main" } } }));
+    const error = expect.stringContaining(`The working copy of ${url} at main could not be made`) as string;
+    expect(result).toMatchObject({ status: "error", error });
+    expect(result.retryable).toBe(retryable);
+    expect(server.requests).toHaveLength(0);
+  });
 });
