@@ -241,6 +241,8 @@ export interface AgentRunResult {
   readonly error?: string;
   /** True when nothing came of the run and the same one may succeed later, as with an overloaded model. */
   readonly retryable?: boolean;
+  /** With `retryable`: the model asks for so many milliseconds before it is asked again. */
+  readonly retryAfterMs?: number | undefined;
   /** What the model counted; absent where the host does not know. */
   readonly usage?: TokenUsage | undefined;
   /** What the agent did, in order; absent where the host does not know. */

@@ -23,6 +23,8 @@ export interface FinalResult extends AgentRunResult {
 
 /** Runs that wait for the same time begin within this much after it. */
 const SPREAD_MS = 1_000;
+/** A model that asks for more time is asked again by then. */
+const MAX_ASKED_MS = 3_600_000;
 const ENDED: CarriedOut = { kind: "ended" };
 const INTERRUPTED: Pick<AttemptEnd, "status" | "error" | "reply"> = {
   status: "interrupted",
@@ -162,8 +164,11 @@ export class AgentAttempts {
       await this.#end(run, end);
       return { ...result, failures, attempt };
     }
+    const jitterMs = fullJitter(policy, failures);
+    const askedMs = Math.min(result.retryAfterMs ?? 0, MAX_ASKED_MS);
+    const delayMs = Math.max(jitterMs, askedMs + Math.min(jitterMs, SPREAD_MS));
     return this.#postpone(run, end, {
-      dueAt: this.#context.clock.now() + fullJitter(policy, failures),
+      dueAt: this.#context.clock.now() + Math.ceil(delayMs),
       reason: `attempt ${failures} of ${policy.attempts} failed, it is tried again: ${error ?? "no reason is known"}`,
     });
   }

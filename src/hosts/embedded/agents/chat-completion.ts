@@ -1,5 +1,5 @@
 /** One streamed chat completion of an OpenAI-compatible endpoint. */
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { createParser } from "eventsource-parser";
 import type { ProviderConfig } from "../config/file.ts";
@@ -41,7 +41,8 @@ export async function streamCompletion(completion: CompletionRequest): Promise<s
   const response = await ask(provider, body, completion);
   try {
     if (response.statusCode !== 200) {
-      throw new EndpointStatusError(response.statusCode ?? 0, errorWords(await readStart(response)));
+      const words = errorWords(await readStart(response));
+      throw new EndpointStatusError(response.statusCode ?? 0, words, retryAfterOf(response.headers));
     }
     return await readStream(response, completion);
   } finally {
@@ -165,6 +166,12 @@ async function readStart(response: IncomingMessage): Promise<string> {
     if (bytes >= MAX_ERROR_BODY_BYTES) break;
   }
   return Buffer.concat(chunks).toString("utf8", 0, MAX_ERROR_BODY_BYTES);
+}
+
+/** In seconds, or as a date. */
+function retryAfterOf({ "retry-after": written = "" }: IncomingHttpHeaders): number | undefined {
+  const ms = /^\s*\d/u.test(written) ? Number(written) * 1_000 : Date.parse(written) - Date.now();
+  return ms > 0 ? Math.ceil(ms) : undefined;
 }
 
 function errorWords(body: string): string {

@@ -21,11 +21,14 @@ export interface CompletionUsage {
 export class EndpointStatusError extends Error {
   override readonly name = "EndpointStatusError";
   readonly status: number;
+  /** The time that it asks for. */
+  readonly retryAfterMs: number | undefined;
 
   /** `message` is the sentence of an error in OpenAI's shape, else the start of the body. */
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, retryAfterMs?: number) {
     super(message);
     this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

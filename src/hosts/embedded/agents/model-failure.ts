@@ -11,6 +11,8 @@ export interface ModelFailure {
   readonly retryable: boolean;
   /** True when the endpoint says that it was sent more than its model can read. */
   readonly isTooLong?: true;
+  /** The time that the endpoint asks for before the same request. */
+  readonly retryAfterMs?: number;
 }
 
 /** As endpoints say it: OpenAI's, Anthropic's, Gemini's, Groq's, Mistral's, those of vLLM, llama.cpp and LM Studio. */
@@ -49,7 +51,11 @@ function describe(error: unknown, model: ResolvedModel): ModelFailure {
     return { message: `${endpoint} was cut off: ${tooLarge.message}.`, retryable: false };
   }
   const answered = chain.find((cause) => cause instanceof EndpointStatusError);
-  if (answered !== undefined) return describeStatus(endpoint, answered.status, excerpt(answered.message, model));
+  if (answered !== undefined) {
+    const { status, retryAfterMs } = answered;
+    const described = describeStatus(endpoint, status, excerpt(answered.message, model));
+    return { ...described, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
   const code = chain.map(codeOf).find((value) => value !== undefined);
   if (code !== undefined) {
     const retryable = RETRYABLE_CODES.has(code);

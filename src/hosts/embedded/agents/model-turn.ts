@@ -45,6 +45,8 @@ export const DEFAULT_MODEL_TURN_LIMITS: ModelTurnLimits = {
 
 /** What an agent says that has nothing to say. */
 const SILENT = "NO_REPLY";
+/** An endpoint that asks for more time is asked by a later attempt: this one has a place that others wait for. */
+const MAX_WAIT_MS = 5_000;
 const EFFORTS: ReadonlySet<string> = new Set(["minimal", "low", "medium", "high"]);
 
 /** The requests of one turn: what was said between the first and the next. */
@@ -132,8 +134,9 @@ async function askModel(
     }
     if (outcome.isTooLong === true && turn.messages.length > 1) return { tooLong: outcome.error };
     if (!outcome.retryable || turn.signal.aborted) return failed(outcome.error, outcome.usage);
-    if (delayMs === undefined) {
-      return { error: outcome.error, retryable: true };
+    const { error, retryAfterMs = 0 } = outcome;
+    if (delayMs === undefined || retryAfterMs > MAX_WAIT_MS) {
+      return { error, retryable: true, ...(retryAfterMs > 0 && { retryAfterMs }) };
     }
     const provider = turn.model.providerId;
     options.logger.warn(
@@ -141,7 +144,7 @@ async function askModel(
       "model request is tried again",
     );
     try {
-      await sleep(delayMs, undefined, { signal: turn.signal });
+      await sleep(Math.max(delayMs, retryAfterMs), undefined, { signal: turn.signal });
     } catch {
       return { error: outcome.error };
     }
@@ -155,6 +158,7 @@ type ModelAttempt =
       readonly error: string;
       readonly retryable: boolean;
       readonly isTooLong?: boolean;
+      readonly retryAfterMs?: number | undefined;
       readonly usage?: TokenUsage | undefined;
     };
 
@@ -211,8 +215,8 @@ function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAt
   if (turn.signal.aborted) {
     return { kind: "failure", error: "The turn was aborted.", retryable: false };
   }
-  const { message, retryable, isTooLong } = describeModelFailure(error, turn.model);
-  return { kind: "failure", error: message, retryable: retryable && !begun, isTooLong };
+  const { message, ...failure } = describeModelFailure(error, turn.model);
+  return { kind: "failure", error: message, ...failure, retryable: failure.retryable && !begun };
 }
 
 function bodyOf(

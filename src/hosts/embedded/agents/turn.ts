@@ -22,6 +22,8 @@ export type ModelOutcome =
   | {
       readonly error: string;
       readonly retryable?: true;
+      /** With it: the time that the model asks for. */
+      readonly retryAfterMs?: number | undefined;
       /** Present: it failed before the model was asked, and says nothing of its provider. */
       readonly isUnasked?: true;
       readonly usage?: TokenUsage | undefined;

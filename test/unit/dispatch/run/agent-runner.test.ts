@@ -135,6 +135,14 @@ describe("an agent run", () => {
     expect(bench.notices).toEqual([]);
   });
 
+  it("asks a model again when the time has passed that it asked for", async () => {
+    bench.answers({ ...OVERLOADED, retryAfterMs: 90_000 });
+    const before = Date.now();
+    const outcome = await bench.carryOutAlone(await bench.accept());
+    expect(outcome).toMatchObject({ kind: "postponed" });
+    expect((outcome as { readonly dueAt: number }).dueAt).toBeGreaterThanOrEqual(before + 90_000);
+  });
+
   it("waits for no notice, which may go to the very channel or session that does not answer", async () => {
     bench.onNotice = () => new Promise(() => {});
     bench.answers({ status: "error", reply: "", error: "no credit" });

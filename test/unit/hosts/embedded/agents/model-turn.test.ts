@@ -139,6 +139,15 @@ describe("a request that no one handled", () => {
     expect(requests).toHaveLength(2);
   });
 
+  it("is left to a later attempt when the endpoint asks for more time", async () => {
+    const { outcome, requests } = await ask([answers(429, "busy", { "retry-after": "40" }), streams("fine")]);
+    expect(outcome).toMatchObject({ retryable: true, retryAfterMs: 40_000 });
+    expect(requests).toHaveLength(1);
+    const date = new Date(Date.now() + 90_000).toUTCString();
+    const dated = await ask([answers(503, "busy", { "retry-after": date })]);
+    expect(dated.outcome).toHaveProperty("retryAfterMs", expect.closeTo(90_000, -4) as number);
+  });
+
   it("is sent three times at most", async () => {
     const { outcome, requests } = await ask([answers(503, "overloaded")]);
     expect(requests).toHaveLength(3);
