@@ -67,7 +67,12 @@ export class ProgramTransport implements MCPTransport {
       }
       begun.push(chunk.subarray(from));
       bytes += chunk.length - from;
-      if (bytes > MAX_LINE_BYTES) void this.close();
+      if (bytes <= MAX_LINE_BYTES) return;
+      // It may write on until it has ended, and ignore that it is asked to.
+      stdout.destroy();
+      begun = [];
+      this.#problem ??= new Error(`it wrote a message of more than ${MAX_LINE_BYTES} bytes`);
+      void this.close();
     });
     void ended.then(
       ({ code, killedBy }) => this.#end(new Error(`it ended with ${killedBy ?? `status ${code}`}`)),

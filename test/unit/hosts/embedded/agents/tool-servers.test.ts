@@ -119,6 +119,12 @@ describe("a server of tools that says too much", () => {
     expect(said.length).toBeLessThan(101_000);
   });
 
+  it("is not read any more in the middle of a message without an end", async () => {
+    await expect(opened({ x: server("endless") })).rejects.toThrow(
+      'The tool server "x" could not be used: it wrote a message of more than 16777216 bytes',
+    );
+  });
+
   it("is not read to the end of an answer over HTTP that has none", async () => {
     const http = createServer((_req, res) => {
       res.writeHead(200, { "content-type": "application/json" });
