@@ -30,6 +30,7 @@ export class EventWindow {
 
   /** A turn with these events has failed for a reason that does not pass. */
   refused(events: readonly PendingEvent[]): void {
+    if (events.length === 0) return;
     const isAlone = events.length === 1;
     this.#limit = isAlone ? MOST.limit : Math.max(1, Math.floor(events.length * SHARE));
     if (isAlone) this.#after = events[0]!.id;
