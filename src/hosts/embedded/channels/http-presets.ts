@@ -30,6 +30,8 @@ export interface HttpChannelData {
   readonly ok?: string | undefined;
   /** Path of the problem in a JSON answer. */
   readonly problem?: string | undefined;
+  /** Problems with which the same message may be taken later, where the status does not say so. */
+  readonly passing?: readonly string[] | undefined;
   /** Path of the seconds after which the message may be sent again; the header `Retry-After` goes before it. */
   readonly retryAfter?: string | undefined;
 }
@@ -71,6 +73,8 @@ export const HTTP_CHANNEL_PRESETS: Readonly<Record<string, HttpChannelPreset>> =
     maxChars: 12_000,
     ok: "ok",
     problem: "error",
+    // With status 200, as all problems of this API.
+    passing: ["ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"],
   },
   /** https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks; the URL is a secret. */
   "slack-webhook": { needs: ["url"], json: { text: "{{text}}" }, format: "mrkdwn", maxChars: 12_000 },

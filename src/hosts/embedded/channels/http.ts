@@ -56,7 +56,7 @@ export function httpSender(config: HttpChannelConfig): PartSender {
     const problem = refusalIn(config, answer);
     if (problem === undefined) return;
     const { status } = answer;
-    const retryable = isRetryableStatus(status);
+    const retryable = isRetryableStatus(status) || passesLater(config, answer);
     const retryAfterMs = retryable ? retryAfterOf(config, answer) : undefined;
     throw new HostError(`The channel ${channel} did not take the message: ${problem}.`, {
       retryable,
@@ -183,6 +183,10 @@ function refusalIn(config: HttpChannelConfig, { status, json, isCut }: Answer): 
   const words = typeof said === "string" && said !== "" ? `: ${hide(said, config).slice(0, MAX_PROBLEM_CHARS)}` : "";
   if (status >= 300 && status < 400) return `it answered ${status}; redirects are not followed, correct its url`;
   return isSuccess ? `it answered ${status} and says that it did not${words}` : `it answered ${status}${words}`;
+}
+
+function passesLater({ problem, passing = [] }: HttpChannelConfig, { json }: Answer): boolean {
+  return problem !== undefined && passing.some((each) => each === valueAt(json, problem));
 }
 
 function isYes(value: unknown): boolean {

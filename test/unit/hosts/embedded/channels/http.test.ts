@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { HTTP_CHANNEL_PRESETS } from "../../../../../src/hosts/embedded/channels/http-presets.ts";
 import { type HttpChannelConfig, httpSender } from "../../../../../src/hosts/embedded/channels/http.ts";
 
 const SECRET = "token-of-the-platform";
@@ -62,6 +63,17 @@ it("what no header can hold is refused for good, and the error shows nothing of 
     expect(JSON.stringify([String(refused), (refused as Error).cause ?? ""])).not.toContain(SECRET);
   }
   expect(asked).toEqual([]);
+});
+
+it("a message is sent again after a problem of the platform's own that has the status 200", async () => {
+  const { ok, problem, passing } = HTTP_CHANNEL_PRESETS["slack"]!;
+  for (const [error, retryable] of [
+    ["internal_error", true],
+    ["channel_not_found", false],
+  ]) {
+    answer = { status: 200, body: JSON.stringify({ ok: false, error }) };
+    expect(await send("a", { ok, problem, passing })).toMatchObject({ name: "HostError", retryable });
+  }
 });
 
 it("a message counts as taken when the platform repeats a long text in its answer, and when the answer is too long", async () => {
