@@ -270,8 +270,10 @@ export class AcpProcess {
     const turn = this.#turns.get(sessionId);
     if (turn === undefined) return;
     if (update.sessionUpdate === "agent_message_chunk") {
+      // Of the other sessions in the process this one is no concern.
+      if (turn.text.length > turn.prompt.maxReplyChars) return;
       if (update.content.type === "text") turn.text += update.content.text;
-      if (turn.text.length > turn.prompt.maxReplyChars) void this.#program.end();
+      if (turn.text.length > turn.prompt.maxReplyChars) void this.#cancel(sessionId, turn);
     } else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
       // What an agent says before and after a call are two messages.
       const isNew = update.sessionUpdate === "tool_call";

@@ -79,6 +79,13 @@ function started(mode: string): { readonly start: AcpTurn["start"]; readonly pid
   };
 }
 
+it("a reply that is too long ends its own turn, and none of the others in the process", async () => {
+  const other = agents.run(turn("take a while"));
+  await sleep(200);
+  expect(await replyOf("flood", { maxReplyChars: 1_000 })).toContain("longer than 1000 characters");
+  expect(await other).toHaveProperty("reply");
+});
+
 it("an agent that can close no session has another process after twenty of them, and the first one ends", async () => {
   const { start } = started("keeping");
   const processes: number[] = [];
@@ -110,10 +117,13 @@ describe("an agent that breaks the protocol", () => {
     const { start } = started("stubborn");
     await replyOf("hello", { start });
     const end = vi.spyOn(Program.prototype, "end");
-    const flooded = agents.run(turn("flood", { start, maxReplyChars: 1_000 }));
+    const ended = new AbortController();
+    const late = agents.run(turn("take a while", { start, signal: ended.signal }));
+    await sleep(200);
+    ended.abort();
     await vi.waitFor(() => expect(end).toHaveBeenCalled(), 10_000);
     expect(Number(await replyOf("take a while", { start }))).toBeGreaterThan(0);
-    expect(await flooded).toHaveProperty("error");
+    expect(await late).toHaveProperty("error");
   });
 
   it("cannot hold a turn by leaving it without a session, and is ended for it", async () => {
