@@ -4,10 +4,10 @@ import { reasonOf } from "../../../core/reason-of.ts";
 import type { ProgramStart } from "../programs/program.ts";
 import { AcpProcess, type AcpReply } from "./acp-process.ts";
 import { promptOf } from "./command-turn.ts";
-import { unlessAborted } from "./deadline.ts";
 import type { ModelOutcome, TurnMessage } from "./turn.ts";
 import type { RunRights } from "./run-rights.ts";
 import type { ToolGrant } from "./tool-endpoint.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface AcpTurn {
   /** Names the process; another one is started for another key. */

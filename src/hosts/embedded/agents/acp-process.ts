@@ -5,9 +5,9 @@ import type * as acp from "@agentclientprotocol/sdk";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
 import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, serverOf, contentText } from "./acp-acts.ts";
-import { unlessAborted } from "./deadline.ts";
 import type { RunRights } from "./run-rights.ts";
 import type { ToolGrant } from "./tool-endpoint.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** One prompt in a session. */
 export interface AcpPrompt {
