@@ -144,8 +144,11 @@ function span(token: Token, marks: Marks): string {
     case "link":
     case "image": {
       const { href, text } = token as Tokens.Link;
-      const label = "tokens" in token && token.tokens !== undefined ? inline(token, marks) : marks.text(text);
-      return LINKABLE.test(href) ? marks.link(label, href) : label;
+      // An image in a link is its text alone: no platform has a link in a link.
+      const inner: Marks = { ...marks, link: (label) => label };
+      const label = "tokens" in token && token.tokens !== undefined ? inline(token, inner) : marks.text(text);
+      const shown = label === "" ? marks.text(href) : label;
+      return LINKABLE.test(href) ? marks.link(shown, href) : shown;
     }
     default:
       return "tokens" in token && token.tokens !== undefined ? inline(token, marks) : marks.text(token.raw);

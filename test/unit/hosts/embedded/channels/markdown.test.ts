@@ -47,6 +47,15 @@ It <b>failed</b> at <s>noon</s> <i>midnight</i>: see <a href="https://ci.example
     expect(text).toContain("&lt;script&gt;");
   });
 
+  it("has no link in a link, and none without a text", () => {
+    const badge = "[![build](https://ci.example/b.svg)](https://ci.example)";
+    expect(formatMarkdown(badge, "mrkdwn")).toBe("<https://ci.example|build>");
+    expect(formatMarkdown(badge, "html")).toBe('<a href="https://ci.example">build</a>');
+    const image = "![](https://ci.example/a.png)";
+    expect(formatMarkdown(image, "html")).toBe('<a href="https://ci.example/a.png">https://ci.example/a.png</a>');
+    expect(formatMarkdown(image, "plain")).toBe("https://ci.example/a.png");
+  });
+
   it("loses its markup as plain text", () => {
     const text = formatMarkdown(SOURCE, "plain");
     expect(text).toContain("It failed at noon midnight: see the log (https://ci.example/7?a=1&b=2).");
