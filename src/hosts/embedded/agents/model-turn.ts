@@ -6,6 +6,7 @@ import type { Logger } from "../../../core/host.ts";
 import { streamCompletion } from "./chat-completion.ts";
 import { callMessage, CollectedCalls } from "./collected-calls.ts";
 import { describeModelFailure } from "./model-failure.ts";
+import { type Sent, shortened } from "./shortened.ts";
 import type { ToolBox, ToolCall } from "./tool-servers.ts";
 import type { ResolvedModel } from "./model-endpoint.ts";
 
@@ -50,9 +51,7 @@ const MAX_WAIT_MS = 5_000;
 const EFFORTS: ReadonlySet<string> = new Set(["minimal", "low", "medium", "high"]);
 
 /** The requests of one turn: what was said between the first and the next. */
-interface Step {
-  /** In the form of the endpoint: the model's calls and what they resulted in. */
-  readonly exchange: readonly object[];
+interface Step extends Sent {
   readonly usage: TokenUsage | undefined;
 }
 
@@ -64,18 +63,14 @@ export async function runModelTurn(
   turn: ModelTurn,
   options: { logger: Logger; limits?: ModelTurnLimits },
 ): Promise<ModelOutcome> {
-  const { tools } = turn;
-  let { messages } = turn;
-  let step: Step = { exchange: [], usage: undefined };
+  const { tools, messages } = turn;
+  let step: Step = { messages, exchange: [], usage: undefined };
   for (let number = 1; ; number++) {
-    const outcome = await askModel({ ...turn, messages }, step, options);
-    if ("tooLong" in outcome) {
-      const error = outcome.tooLong;
-      options.logger.warn(
-        { ...turn.of, error },
-        "a turn is too long for its model; it goes without its older messages",
-      );
-      messages = laterHalf(messages);
+    const outcome = await askModel(turn, step, options);
+    if ("shorter" in outcome) {
+      const { error } = outcome;
+      options.logger.warn({ ...turn.of, error }, "a turn is too long for its model; a part of it is left out");
+      step = { ...step, ...outcome.shorter };
       number--;
       continue;
     }
@@ -93,14 +88,8 @@ export async function runModelTurn(
       results.push({ role: "tool", tool_call_id: call.id, content: await tools.box.call(call) });
       if (turn.signal.aborted) return failed("The turn was aborted.", usage);
     }
-    step = { exchange: [...step.exchange, callMessage(outcome), ...results], usage };
+    step = { ...step, exchange: [...step.exchange, callMessage(outcome), ...results], usage };
   }
-}
-
-/** A session would otherwise never have a turn again. What is asked now stays, whatever its length. */
-function laterHalf(messages: readonly TurnMessage[]): readonly TurnMessage[] {
-  const half = messages.slice(Math.ceil(messages.length / 2));
-  return half.slice(half.findIndex(({ role }) => role === "user"));
 }
 
 type Failed = Extract<ModelOutcome, { readonly error: string }>;
@@ -124,7 +113,7 @@ async function askModel(
   turn: ModelTurn,
   step: Step,
   options: { logger: Logger; limits?: ModelTurnLimits },
-): Promise<ModelReply | Failed | { readonly tooLong: string }> {
+): Promise<ModelReply | Failed | { readonly error: string; readonly shorter: Sent }> {
   const limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   for (let attempt = 0; ; attempt += 1) {
     const outcome = await attemptTurn(turn, step, limits);
@@ -132,7 +121,8 @@ async function askModel(
     if (outcome.kind === "reply") {
       return outcome;
     }
-    if (outcome.isTooLong === true && turn.messages.length > 1) return { tooLong: outcome.error };
+    const shorter = outcome.isTooLong === true ? shortened(step) : undefined;
+    if (shorter !== undefined) return { error: outcome.error, shorter };
     if (!outcome.retryable || turn.signal.aborted) return failed(outcome.error, outcome.usage);
     const { error, retryAfterMs = 0 } = outcome;
     if (delayMs === undefined || retryAfterMs > MAX_WAIT_MS) {
@@ -220,8 +210,8 @@ function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAt
 }
 
 function bodyOf(
-  { model, systemPrompt, messages, thinking, tools, replySchema }: ModelTurn,
-  { exchange }: Step,
+  { model, systemPrompt, thinking, tools, replySchema }: ModelTurn,
+  { messages, exchange }: Step,
 ): Readonly<Record<string, unknown>> {
   const definitions = tools?.box.definitions ?? [];
   return {

@@ -334,11 +334,11 @@ function callPiece(index: number, id: string | undefined, called: object, finish
 }
 
 /** Tools that note their calls. */
-function notingBox() {
+function notingBox(result = "done") {
   const calls: ToolCall[] = [];
   const call = (asked: ToolCall): Promise<string> => {
     calls.push(asked);
-    return Promise.resolve("done");
+    return Promise.resolve(result);
   };
   return { calls, box: { definitions: [], call } as unknown as ToolBox };
 }
@@ -357,6 +357,18 @@ describe("calls of tools", () => {
       { id: "a", name: "look", arguments: '{"at":1}' },
       { id: "b", name: "look", arguments: '{"at":2}' },
     ]);
+  });
+
+  it("go on without a result with which the turn is too long for the model", async () => {
+    const { calls, box } = notingBox("r".repeat(5_000));
+    const asks = callPiece(0, "a", { name: "look", arguments: "{}" }, "tool_calls");
+    const refuses: ModelBehavior = (res, request) => {
+      const { length } = JSON.stringify(request.body);
+      (length > 4_000 ? answers(400, "the request exceeds the available context size") : streams("fine"))(res, request);
+    };
+    const { outcome } = await ask([answers(200, asks, STREAM), refuses], { tools: { box, maxSteps: 2 } });
+    expect(outcome).toEqual({ reply: "fine" });
+    expect(calls).toHaveLength(1);
   });
 
   it.each(["", '{"at":', "[1]"])("with the arguments %j are repeated to the endpoint without them", async (written) => {
