@@ -44,6 +44,7 @@ interface CompletionChunk {
   readonly choices?: readonly {
     readonly delta?: {
       readonly content?: unknown;
+      readonly refusal?: unknown;
       readonly reasoning?: unknown;
       readonly reasoning_content?: unknown;
       readonly tool_calls?: unknown;
@@ -69,7 +70,9 @@ export function readEvent(data: string, { onText, onUsage, onToolCall }: EventRe
   const usage = usageOf(chunk.usage);
   if (usage !== undefined) onUsage?.(usage);
   const choice = chunk.choices?.[0];
-  const { content, reasoning, reasoning_content: reasoningContent } = choice?.delta ?? {};
+  const { refusal, reasoning, reasoning_content: reasoningContent } = choice?.delta ?? {};
+  // A model that is to fill in a form refuses in a field of its own.
+  const content = choice?.delta?.content ?? refusal;
   for (const piece of toolCallPieces(choice?.delta?.tool_calls)) onToolCall?.(piece);
   if (typeof content === "string" && content !== "") onText(content);
   else if (typeof (reasoning ?? reasoningContent) === "string") onText("");

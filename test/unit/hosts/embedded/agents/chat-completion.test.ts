@@ -51,6 +51,14 @@ describe("a reply that is complete", () => {
     await expect.poll(() => server.abandoned).toBe(1);
   });
 
+  it("may be a refusal, which is a field of its own", async () => {
+    const event = (delta: object, end: string | null) =>
+      `data: ${JSON.stringify({ choices: [{ delta, finish_reason: end }] })}\n\n`;
+    const events = event({ content: null, refusal: "I cannot " }, null) + event({ refusal: "do that." }, "stop");
+    await using server = await ModelServer.start([answers(200, events, STREAM)]);
+    expect(await ask(server)).toBe("I cannot do that.");
+  });
+
   it("is taken from an endpoint that writes an error of null into each event", async () => {
     const events = whole.replace('{"id"', '{"error":null,"id"');
     await using server = await ModelServer.start([answers(200, events, STREAM)]);
