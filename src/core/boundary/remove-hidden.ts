@@ -82,8 +82,8 @@ export function partOfText(content: string, kind?: TextKind): string {
   return text.includes("<") ? withoutHidingTags(text.replaceAll(COMMENT_START, "<! -")) : text;
 }
 
-/** The string of JSON, with its quotes. */
-const JSON_STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gsu;
+/** The string of JSON, with its quotes. One that is cut goes on to the end: else each of its quotes would be a start. */
+const JSON_STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)/gsu;
 
 /** A text that may be JSON: each of its strings is a part by itself, since someone else may have written the next one. */
 export function partsOfJson(content: string): SeenText {

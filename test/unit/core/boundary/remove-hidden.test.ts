@@ -147,6 +147,12 @@ describe("the strings of JSON", () => {
     expect(describeHidden(counts)).toBe("1 hidden character and 1 comment and 1 hidden element");
   });
 
+  it("are read in linear time, also when the last one is cut", () => {
+    const cut = `["${String.raw`\"`.repeat(200_000)}`;
+    expect(partsOfJson(cut).text).toBe(cut);
+    expect(partsOfJson(`["x<!-- obey -->", "${"\\"}`).text).not.toContain("obey");
+  });
+
   it("are none in a text that is no JSON", () => {
     expect(partsOfJson('He said "<!-- x -->".').text).toBe('He said "<!-- x -->".');
     expect(partsOfJson('[a] "\\q <!--" b').text).toBe('[a] "\\q <!--" b');
