@@ -1,4 +1,4 @@
-import type { HandedTurn, SharedTurns, TakenTurn } from "../../storage/shared-store.ts";
+import type { SharedTurns, TakenTurn } from "../../storage/shared-store.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import type { DispatchContext } from "../context.ts";
 import { activeRun } from "../run/active-run.ts";
@@ -30,14 +30,14 @@ export class TakenTurns {
 
   /** Takes up what a look has shown: begins what is new, ends what is to end, and what has been taken away. */
   see(context: DispatchContext, turns: readonly TakenTurn[]): void {
-    const shown = new Set(turns.map(nameOf));
+    const shown = new Set(turns.map(handingOf));
     for (const [name, taken] of this.#taken) {
       if (shown.has(name)) continue;
       end(taken, "it was taken away");
       this.#taken.delete(name);
     }
     for (const turn of turns) {
-      const known = this.#taken.get(nameOf(turn));
+      const known = this.#taken.get(handingOf(turn));
       if (known === undefined) this.#begin(context, turn);
       else if (turn.ends) known.ending.abort();
     }
@@ -61,7 +61,7 @@ export class TakenTurns {
         context.logger.error({ err: error, runId: turn.runId }, "the outcome of a turn could not be left");
       }
     });
-    this.#taken.set(nameOf(turn), { ending, ended });
+    this.#taken.set(handingOf(turn), { ending, ended });
   }
 
   async #carryOut(context: DispatchContext, turn: TakenTurn, ending: AbortSignal): Promise<void> {
@@ -76,11 +76,11 @@ export class TakenTurns {
   /** Never rejects: a turn without an outcome would never end. */
   async #outcomeOf(
     context: DispatchContext,
-    turn: HandedTurn,
+    turn: TakenTurn,
     { ending, request }: { readonly ending: AbortSignal; readonly request: TurnRequest },
   ): Promise<LeftOutcome> {
     const { mappingId, interrupted, startedAt } = request;
-    const lost = (): string | undefined => this.#taken.get(nameOf(turn))?.lost;
+    const lost = (): string | undefined => this.#taken.get(handingOf(turn))?.lost;
     try {
       const stored = await retrying(() => context.store.loadRun(turn.runId), STORE_RETRY, ending);
       const { spec } = stored;
@@ -97,6 +97,11 @@ export class TakenTurns {
       return reason === undefined ? { status: "error", reply: "", error: reasonOf(error) } : { lost: reason };
     }
   }
+}
+
+/** An attempt that could not begin is handed out again under its number, perhaps before a look: its request is another. */
+function handingOf(turn: TakenTurn): string {
+  return `${nameOf(turn)} ${turn.request}`;
 }
 
 function end(taken: Taken, reason: string): void {

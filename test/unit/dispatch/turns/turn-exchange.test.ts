@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AgentRunRequest, AgentRunResult } from "../../../../src/core/host.ts";
+import { type AgentRunRequest, type AgentRunResult, HostError } from "../../../../src/core/host.ts";
 import type { DispatchContext } from "../../../../src/dispatch/context.ts";
 import { TurnExchange } from "../../../../src/dispatch/turns/turn-exchange.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
@@ -313,6 +313,29 @@ describe("a gateway that shares turns with others", () => {
       await expect.poll(() => table.rows[0]?.outcome).toContain("All done.");
       await seen();
       expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`]);
+    });
+
+    it("carries one out again that could not begin, when it is given it before its next look", async () => {
+      const runId = await bench.accept();
+      const [place] = [...table.places.keys()] as [number];
+      const give = async (startedAt: number): Promise<void> => {
+        const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt });
+        await table.view().hand({ runId, attempt: 1 }, { place, request, startedAt });
+      };
+      const { onRun } = bench.host;
+      bench.host.onRun = async () => {
+        bench.host.onRun = onRun;
+        // From now on it hears of nothing.
+        table.changed = () => {};
+        throw new HostError("not now", { retryable: true, retryAfterMs: 1 });
+      };
+      await give(1);
+      await expect.poll(() => table.rows[0]?.outcome).toContain("not now");
+      table.forget(runId);
+      await give(2);
+      Reflect.deleteProperty(table, "changed");
+      await seen();
+      await expect.poll(() => table.rows[0]?.outcome).toContain("All done.");
     });
 
     it("leaves the filled form too, and the gateway with the runs records what filling it took", async () => {
