@@ -19,7 +19,6 @@ import type { Answer } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { refuse } from "../core/errors.ts";
 import { type Operations, openRunning, type Running, type SharedParts } from "./open-running.ts";
-import { Probes } from "./probes.ts";
 import { answerRequest } from "./pipeline.ts";
 import { countRequest, RequestFacts, RequestLog } from "./request-log.ts";
 import { clientAddressOf } from "./stages/edge.ts";
@@ -40,7 +39,6 @@ export class Ingress {
     unverifiedBytes: new ByteBudget({ limit: () => this.#active?.config.maxUnverifiedBytes ?? 0 }),
     heldAnswers: new HeldAnswers(HELD_ANSWERS),
     measurements: new Measurements(),
-    probes: new Probes(),
   };
   readonly #requestLog: RequestLog;
   #keys: OpenKeys | undefined;

@@ -31,6 +31,7 @@ import { PreviewOperations } from "./operations/preview.ts";
 import { ProbeOperations } from "./operations/probe.ts";
 import { QuarantineExpiry } from "./quarantine.ts";
 import { ProbeSchedule } from "./probe-schedule.ts";
+import { Probes } from "./probes.ts";
 import { Retention } from "./operations/retention.ts";
 import { StatsOperations } from "./operations/stats.ts";
 import { WaitOperations } from "./operations/waits.ts";
@@ -78,7 +79,7 @@ export interface Running {
 /** The parts that are there before the store is. */
 export type SharedParts = Pick<
   IngressContext,
-  "inFlight" | "unverifiedPlaces" | "unverifiedBytes" | "heldAnswers" | "measurements" | "probes"
+  "inFlight" | "unverifiedPlaces" | "unverifiedBytes" | "heldAnswers" | "measurements"
 >;
 
 export interface RunningOptions {
@@ -154,7 +155,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const waits = new WaitBook(store);
   await waits.refresh();
   const endDue: IngressContext["endDue"] = (known) => waitClock.endNow(known);
-  const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, waits, endDue, ...shared };
+  const parts = { store, dispatcher, watch, host, chains, approvals, waits, endDue };
+  const context: IngressContext = { ...parts, probes: new Probes({ key, clock }), ...shared };
   const waitClock = new WaitClock({ ingress: context, book: waits, active });
   const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
   const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });

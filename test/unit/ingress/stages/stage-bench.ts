@@ -1,3 +1,4 @@
+import { createSecretKey } from "node:crypto";
 import { Probes } from "../../../../src/ingress/probes.ts";
 import { Measurements } from "../../../../src/core/measurements.ts";
 import { tmpdir } from "node:os";
@@ -53,7 +54,7 @@ export class StageBench implements AsyncDisposable {
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
       heldAnswers: new HeldAnswers({ max: 1, ms: 0 }),
       measurements: new Measurements(),
-      probes: new Probes(),
+      probes: new Probes({ key: createSecretKey(Buffer.alloc(32, 7)), clock: { now: () => RECEIVED_AT } }),
     };
   }
 
