@@ -82,6 +82,8 @@ export class WakeBatch {
     abandon.addEventListener("abort", end, { once: true });
     if (abandon.aborted) end();
     try {
+      // All of them first: an observer that takes long for one must not change their order.
+      await Promise.all(wakes.map((wake) => this.#announce(wake)));
       const outcomes = await Promise.all(wakes.map((wake) => this.#enqueue(wake)));
       const done = wakes.filter((_, at) => outcomes[at] === "done");
       const waiting = wakes.filter((_, at) => outcomes[at] === "waiting");
@@ -134,11 +136,15 @@ export class WakeBatch {
     for (const { tracked } of wakes) this.#ended(tracked);
   }
 
+  async #announce({ tracked, runId }: Wake): Promise<void> {
+    if (this.#dispatched.has(tracked)) return;
+    await this.#context.events.dispatched({ runId, kind: "wake", attempt: 1 });
+  }
+
   async #enqueue(wake: Wake): Promise<Outcome> {
     const { tracked, runId, spec, coalesced } = wake;
-    const { host, events } = this.#context;
+    const { host } = this.#context;
     const { signal } = tracked.stop!;
-    if (!this.#dispatched.has(tracked)) await events.dispatched({ runId, kind: "wake", attempt: 1 });
     if (tracked.withdrawn || signal.aborted) return "left";
     const { sessionKey, owner, rights } = spec;
     const event = { sessionKey, text: wakeText(spec, coalesced), idempotencyKey: runId, owner, rights };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DispatchBench, openRun, PATIENT, stopClocks } from "./dispatch-bench.ts";
+import { DispatchBench, openRun, PATIENT, stopClocks, wakeSpec } from "./dispatch-bench.ts";
 import { ENDED, ScriptedRunner } from "./scripted-runner.ts";
 
 describe("the order in which runs begin", () => {
@@ -158,5 +158,14 @@ describe("the order in which runs begin", () => {
     bench.dispatcher.release(2);
     expect(bench.dispatcher.open).toBe(1);
     expect(bench.dispatcher.reserve(2, 3)).toBe(true);
+  });
+
+  it("wakes keep their order, however long an observer takes for one of them", async () => {
+    const dispatched = async (): Promise<void> =>
+      void (await new Promise((resolve) => setTimeout(resolve, waits.shift())));
+    const waits = [40, 20, 1];
+    await bench.startWith({ events: { dispatched, settled: () => undefined } });
+    await bench.acceptAndEnqueue(...["first", "second", "third"].map((text) => wakeSpec({ text, unsafe: true })));
+    await expect.poll(() => bench.host.events.map(({ text }) => text), PATIENT).toEqual(["first", "second", "third"]);
   });
 });
