@@ -1,6 +1,7 @@
 import { isRefusal, type Refusal } from "../../core/errors.ts";
 import type { RunSpec } from "../../core/run.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
 import { commit, isStale } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
 import { stopsReplays } from "../replay.ts";
@@ -22,6 +23,8 @@ export class WaitClock {
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> | undefined;
   #stopped = false;
+  /** Those whose failure is in the log. */
+  readonly #reported = new WeakSet<KnownWait>();
 
   constructor(options: WaitClockOptions) {
     this.#options = options;
@@ -50,24 +53,36 @@ export class WaitClock {
     }
   }
 
-  /** Ends what is due now. Rejects with a `StoreError`. */
+  /** Ends what is due now; one that cannot be ended keeps no other waiting. Rejects with a `StoreError`. */
   async endDue(): Promise<void> {
     const { ingress, book } = this.#options;
     const now = ingress.host.clock.now();
     for (const known of book.all()) {
       if (this.#stopped) return;
-      await this.#endIfDue(known, now);
+      try {
+        await this.#endIfDue(known, now);
+      } catch (error) {
+        if (error instanceof StoreError) throw error;
+        this.#report(known, error);
+      }
     }
   }
 
   /** Ends one wait if it is due: an event that comes before the next look counts for what follows. Never rejects. */
   async endNow(known: KnownWait): Promise<void> {
-    const { host } = this.#options.ingress;
     try {
-      await this.#endIfDue(known, host.clock.now());
+      await this.#endIfDue(known, this.#options.ingress.host.clock.now());
     } catch (error) {
-      host.logger.warn({ err: error, wait: known.wait.id }, "a wait could not be ended");
+      this.#report(known, error);
     }
+  }
+
+  /** Once for each: it is tried again every second. */
+  #report(known: KnownWait, error: unknown): void {
+    if (this.#reported.has(known)) return;
+    this.#reported.add(known);
+    const { logger } = this.#options.ingress.host;
+    logger.error({ err: error, wait: known.wait.id }, "a wait could not be ended; it is tried again");
   }
 
   async #endIfDue(known: KnownWait, now: number): Promise<void> {
