@@ -163,7 +163,13 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const operated = { ingress: context, active };
   const probes = new ProbeOperations(operated);
   const probing = new ProbeSchedule({ probes, outages, clock, logger, everyMs: () => active().config.probeEveryMs });
-  const quarantine = new QuarantineExpiry({ store, clock, logger, mappings: () => active().config.mappings });
+  const quarantine = new QuarantineExpiry({
+    store,
+    clock,
+    logger,
+    mappings: () => active().config.mappings,
+    withdraw: (withdrawal) => dispatcher.withdraw(withdrawal),
+  });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
   const around = isShared
     ? new Around({ store: store.shared, lockout: () => active().lockout, written, refreshKeys, key, logger })

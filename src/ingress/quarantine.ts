@@ -2,6 +2,7 @@
 import { isBelow } from "../config/mapping/actors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Clock, Logger } from "../core/host.ts";
+import type { Withdrawal } from "../dispatch/context.ts";
 import { HELD_REPLY, QUARANTINE, type RunDetail } from "../core/run.ts";
 import { belowText } from "../mapping/filter.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
@@ -28,6 +29,8 @@ export interface QuarantineOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mappings: () => readonly Pick<MappingConfig, "id" | "maxAgeMs">[];
+  /** Reports runs that have ended. */
+  readonly withdraw: (withdrawal: Withdrawal) => void;
 }
 
 /** Ends what has been in quarantine for too long. */
@@ -65,7 +68,7 @@ export class QuarantineExpiry {
 
   /** Ends what is over its time now. Rejects with a `StoreError`. */
   async expire(): Promise<void> {
-    const { store, clock, mappings } = this.#options;
+    const { store, clock, mappings, withdraw } = this.#options;
     const ages = new Map(mappings().map(({ id, maxAgeMs }) => [id, maxAgeMs]));
     const now = clock.now();
     let cursor: string | undefined;
@@ -81,7 +84,12 @@ export class QuarantineExpiry {
         );
         for (const [prefix, reason] of Object.entries(ENDS)) {
           const over = held.filter((run) => run.reason?.startsWith(prefix)).map((run) => run.id);
-          if (over.length > 0) await store.settleAll(over, { state: "skipped", reason, at: now });
+          if (over.length === 0) continue;
+          await store.settleAll(over, { state: "skipped", reason, at: now });
+          // One that was released in the meantime stays as it was.
+          const ended = ((await store.get(id))?.runs ?? []).filter((run) => run.state === "skipped");
+          const runIds = over.filter((runId) => ended.some((run) => run.id === runId));
+          if (runIds.length > 0) withdraw({ runIds, state: "skipped", reason });
         }
       }
       cursor = page.nextCursor ?? undefined;

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { Withdrawal } from "../../../src/dispatch/context.ts";
 import { QuarantineExpiry } from "../../../src/ingress/quarantine.ts";
 import { newDelivery, agentSpec } from "../../conformance/store/new-delivery.ts";
 import { MemoryDeliveryStore } from "../../fixtures/memory-store/delivery-store.ts";
@@ -22,12 +23,18 @@ it("what is not released in time ends as skipped, and nothing else does", async 
   ];
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const mappings = () => [{ id: "short", maxAgeMs: 1_000 }];
-  const expiry = new QuarantineExpiry({ store, clock: { now: () => 10 * DAY_MS }, logger, mappings });
+  const ended: Withdrawal[] = [];
+  const withdraw = (withdrawal: Withdrawal): void => void ended.push(withdrawal);
+  const expiry = new QuarantineExpiry({ store, clock: { now: () => 10 * DAY_MS }, logger, mappings, withdraw });
   await expiry.expire();
   const states = await Promise.all(ids.map(async (id) => (await store.get(id))?.state));
   expect(states).toEqual(["skipped", "held", "skipped", "held", "held", "skipped"]);
   expect((await store.get(ids[0]!))?.reason).toBe("quarantine: it was not released in time");
   expect((await store.get(ids[5]!))?.reason).toBe("held reply: it was not released in time");
+  // Observers, the log and the metrics hear of each.
+  const runIds = await Promise.all([5, 2, 0].map(async (at) => (await store.get(ids[at]!))!.runIds));
+  expect(ended.flatMap((each) => [...each.runIds])).toEqual(runIds.flat());
+  expect(new Set(ended.map(({ state }) => state))).toEqual(new Set(["skipped"]));
 });
 
 it("the time of a held reply counts from the end of its run, and that of a held event from its call", async () => {
@@ -53,7 +60,7 @@ it("the time of a held reply counts from the end of its run, and that of a held 
   let now = CALLED_AT + MAX_AGE_MS;
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const mappings = () => [{ id: "short", maxAgeMs: MAX_AGE_MS }];
-  const expiry = new QuarantineExpiry({ store, clock: { now: () => now }, logger, mappings });
+  const expiry = new QuarantineExpiry({ store, clock: { now: () => now }, logger, mappings, withdraw: () => {} });
   const states = async (at: number): Promise<unknown> => {
     now = at;
     await expiry.expire();
