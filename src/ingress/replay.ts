@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { DeliverySummary } from "../core/delivery.ts";
 import type { RunSpec } from "../core/run.ts";
 import type { SenderMatch } from "../auth/sender-routes.ts";
@@ -6,7 +7,7 @@ import { isRefusal, refuse } from "../core/errors.ts";
 import type { ErrorCode, Refusal } from "../core/errors.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import type { Replayable, ReplayableRun } from "../storage/delivery-store.ts";
-import type { NewRun } from "../storage/new-delivery.ts";
+import type { IdempotencyClaim, NewRun } from "../storage/new-delivery.ts";
 import { bodyRules } from "./stages/body.ts";
 import { commit } from "./commit.ts";
 import type { Accepted } from "./commit.ts";
@@ -46,6 +47,9 @@ export interface HowToReplay {
  * replays that a person made of a held one, which do not take its place.
  */
 const RELEASE = "release of a held delivery";
+
+/** For longer than a release takes; the held delivery is canceled then. */
+const RELEASE_MS = 3_600_000;
 
 /** After these the rest would be refused as well. */
 const STOPPING: ReadonlySet<ErrorCode> = new Set(["QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN"]);
@@ -172,11 +176,12 @@ async function repeatRuns(
   const runs = await runsToRepeat(ingress, stored);
   if (isRefusal(runs)) return runs;
   const { route, mappingId, name, headers, query, body, event, actor, level, chain } = stored;
+  const receivedAt = ingress.host.clock.now();
   return commit(
     ingress,
     active,
     {
-      receivedAt: ingress.host.clock.now(),
+      receivedAt,
       route,
       mappingId,
       name,
@@ -188,11 +193,18 @@ async function repeatRuns(
       level,
       chain,
       credentialId: isRelease ? RELEASE : null,
+      ...(isRelease && { idempotency: releaseClaim(replayOf, receivedAt) }),
       runs,
       replayOf,
     },
     runs.map(({ spec }) => spec),
   );
+}
+
+/** Of two gateways that release the same delivery at once, the second is given what the first has made of it. */
+function releaseClaim(deliveryId: string, now: number): IdempotencyClaim {
+  const key = createHash("sha256").update(`${RELEASE} ${deliveryId}`).digest();
+  return { key, fingerprint: key, expiresAt: now + RELEASE_MS };
 }
 
 /** The refusal when a delivery can no longer be replayed; `undefined` when it can. */

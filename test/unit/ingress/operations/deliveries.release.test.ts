@@ -49,6 +49,17 @@ describe("releasing", () => {
     expect((await bench.ingress.store.get(deliveryId))?.runs).toHaveLength(1);
   });
 
+  it("begins the runs once when two gateways release it at the same time", async () => {
+    const held = await stored({ held: QUARANTINED });
+    const second = new DeliveryOperations({ ingress: bench.ingress, active: () => active });
+    const outcomes = await Promise.all([operations.release(held), second.release(held)]);
+    const ids = outcomes.map((outcome) => ("deliveryId" in outcome ? outcome.deliveryId : outcome.kind));
+    expect(ids[0]).toBe(ids[1]);
+    const { deliveries } = await bench.ingress.store.list({ limit: 10, state: "queued" });
+    expect(deliveries.map(({ id }) => id)).toEqual([ids[0]]);
+    expect(await bench.ingress.store.get(held)).toMatchObject({ state: "canceled", reason: `released as ${ids[0]}` });
+  });
+
   it("begins no second run when the process ended before the held delivery did, whatever was replayed since", async () => {
     const held = await stored({ held: QUARANTINED });
     const { store } = bench.ingress;
