@@ -116,6 +116,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     ? new TurnExchange({
         shared: store.shared.turns,
         offer: () => offerOf(around?.record.own, { host, turns: active().config.concurrency }),
+        leads: () => store.shared?.leads === true,
         changed: () => dispatcher.configure(),
       })
     : undefined;

@@ -18,6 +18,7 @@ export class TakenTurns {
   readonly #shared: SharedTurns;
   /** As many as this gateway takes, and those that have just ended. */
   readonly #taken = new Map<string, Taken>();
+  #isClosed = false;
 
   constructor(shared: SharedTurns) {
     this.#shared = shared;
@@ -38,8 +39,8 @@ export class TakenTurns {
     }
     for (const turn of turns) {
       const known = this.#taken.get(handingOf(turn));
-      if (known === undefined) this.#begin(context, turn);
-      else if (turn.ends) known.ending.abort();
+      if (known === undefined && !this.#isClosed) this.#begin(context, turn);
+      else if (turn.ends) known?.ending.abort();
     }
   }
 
@@ -48,9 +49,23 @@ export class TakenTurns {
     for (const taken of this.#taken.values()) end(taken, reason);
   }
 
-  /** Resolves when none is under way. */
+  /** Ends all, and begins no further ones. */
+  close(reason: string): void {
+    this.#isClosed = true;
+    this.loseAll(reason);
+  }
+
+  /** Resolves when none is under way, also of those that have come meanwhile. */
   async ended(): Promise<void> {
-    await Promise.all([...this.#taken.values()].map(({ ended }) => ended));
+    const waited = new Set<Taken>();
+    for (;;) {
+      const open = [...this.#taken.values()].filter((taken) => !waited.has(taken));
+      if (open.length === 0) return;
+      for (const taken of open) {
+        await taken.ended;
+        waited.add(taken);
+      }
+    }
   }
 
   #begin(context: DispatchContext, turn: TakenTurn): void {

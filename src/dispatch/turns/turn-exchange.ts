@@ -19,6 +19,8 @@ const IDLE_LOOK_MS = 1_000;
 /** After a look during which something came: turns that come and end together are seen together. */
 const LATE_LOOK_MS = 10;
 const REFRESH_MS = 1_000;
+/** By then every gateway has looked. */
+const LOOKED_MS = IDLE_LOOK_MS + LOOK_MS;
 const CUT_OFF = "its gateway was cut off from the database";
 const STOPPED = "its gateway stopped";
 
@@ -26,6 +28,8 @@ export interface TurnExchangeOptions {
   readonly shared: SharedTurns;
   /** By the active configuration; `undefined` before there is one. */
   readonly offer: () => TurnOffer | undefined;
+  /** True: this gateway has the runs, and is handed no turn. */
+  readonly leads: () => boolean;
   /** Others take more or fewer turns than before. */
   readonly changed: () => void;
 }
@@ -100,7 +104,11 @@ export class TurnExchange implements Turns {
     const { clock } = this.#context!;
     this.#isStopping = true;
     void this.#look();
-    const timer = setTimeout(() => this.#taken.loseAll(STOPPED), Math.max(0, deadlineMs - clock.now()));
+    const leftMs = Math.max(0, deadlineMs - clock.now());
+    const timer = setTimeout(() => this.#taken.close(STOPPED), leftMs);
+    // The gateway with the runs may hand one to this one until it knows.
+    const isAlone = this.#places.every(({ number }) => number === this.#place);
+    if (!isAlone && !this.#options.leads()) await sleep(Math.min(LOOKED_MS, leftMs));
     await this.#taken.ended();
     clearTimeout(timer);
   }

@@ -16,6 +16,7 @@ describe("a gateway that shares turns with others", () => {
   let bench: RunnerBench;
   let table: TurnTable;
   let own: TurnOffer;
+  let leads: boolean;
   let exchange: TurnExchange;
 
   beforeEach(async () => {
@@ -25,6 +26,7 @@ describe("a gateway that shares turns with others", () => {
       bench.store.beginAttempt(runId, { number, startedAt }),
     );
     own = OFFER;
+    leads = true;
     bench.turnsOf = exchangeOf;
     await bench.restart();
   });
@@ -35,7 +37,7 @@ describe("a gateway that shares turns with others", () => {
   });
 
   function exchangeOf(context: DispatchContext): TurnExchange {
-    exchange = new TurnExchange({ shared: table.view(), offer: () => own, changed: () => {} });
+    exchange = new TurnExchange({ shared: table.view(), offer: () => own, leads: () => leads, changed: () => {} });
     exchange.use(context);
     exchange.start();
     return exchange;
@@ -336,6 +338,53 @@ describe("a gateway that shares turns with others", () => {
       Reflect.deleteProperty(table, "changed");
       await seen();
       await expect.poll(() => table.rows[0]?.outcome).toContain("All done.");
+    });
+
+    describe("and is stopped", () => {
+      /** A turn is handed to it; gives its row. */
+      async function handed() {
+        const runId = await bench.accept();
+        const [place] = [...table.places.keys()] as [number];
+        const request = JSON.stringify({ mappingId: null, interrupted: false, startedAt: 1 });
+        await table.view().hand({ runId, attempt: 1 }, { place, request, startedAt: 1 });
+        await seen();
+        return () => table.row({ runId, attempt: 1 })?.outcome;
+      }
+      const replies: (() => void)[] = [];
+
+      beforeEach(async () => {
+        leads = false;
+        replies.length = 0;
+        bench.host.onRun = () =>
+          new Promise((resolve) => replies.push(() => resolve({ status: "ok", reply: "In time." })));
+        await other();
+      });
+
+      it("finishes also those that it was handed before the gateway with the runs knew of it", async () => {
+        const first = await handed();
+        const second = Promise.withResolvers<() => unknown>();
+        const stopped = exchange.stop(Date.now() + 60_000).then(async () => (await second.promise)());
+        second.resolve(await handed());
+        replies[0]?.();
+        await expect.poll(first).toContain("In time.");
+        await seen();
+        replies[1]?.();
+        expect(await stopped).toContain("In time.");
+      });
+
+      it("stays until the gateway with the runs knows of it", async () => {
+        const late = Promise.withResolvers<() => unknown>();
+        const stopped = exchange.stop(Date.now() + 60_000).then(async () => (await late.promise)());
+        late.resolve(await handed());
+        replies[0]?.();
+        expect(await stopped).toContain("In time.");
+      });
+
+      it("begins none after the deadline", async () => {
+        await exchange.stop(Date.now());
+        await handed();
+        expect(bench.host.runs).toEqual([]);
+      });
     });
 
     it("leaves the filled form too, and the gateway with the runs records what filling it took", async () => {
