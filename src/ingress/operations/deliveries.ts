@@ -1,5 +1,5 @@
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
-import type { State } from "../../core/run.ts";
+import type { RunDetail, State } from "../../core/run.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -264,12 +264,14 @@ export class DeliveryOperations {
   async #cancel(deliveryId: string, reason: string): Promise<OperationOutcome> {
     const { store, dispatcher, host } = this.#ingress;
     const open = await this.#runs(deliveryId, ({ state }) => OPEN.has(state));
-    await store.settleAll(open, { state: "canceled", reason, at: host.clock.now() });
+    await store.settleAll(idsOf(open), { state: "canceled", reason, at: host.clock.now() });
     // One that was settled in the meantime stays as it was.
-    const canceled = new Set(await this.#runs(deliveryId, ({ state }) => state === "canceled"));
-    const runIds = open.filter((runId) => canceled.has(runId));
+    const ended = new Set(idsOf(await this.#runs(deliveryId, ({ state }) => state === "canceled")));
+    const canceled = open.filter(({ id }) => ended.has(id));
+    // Of runs that another gateway carries out, that one reports all but those that it does not know.
+    const runIds = idsOf(dispatcher.elsewhere.isHere ? canceled : canceled.filter(({ state }) => state === "held"));
     if (runIds.length > 0) dispatcher.withdraw({ runIds, state: "canceled", reason });
-    return { kind: "canceled", runs: runIds.length };
+    return { kind: "canceled", runs: canceled.length };
   }
 
   async #purge(deliveryId: string): Promise<OperationOutcome> {
@@ -284,10 +286,13 @@ export class DeliveryOperations {
     return isNew ? { kind: "resolved" } : { kind: "left", reason: "it is no longer an open failure" };
   }
 
-  async #runs(deliveryId: string, wanted: (run: DeliveryDetail["runs"][number]) => boolean): Promise<string[]> {
-    const delivery = await this.#ingress.store.get(deliveryId);
-    return (delivery?.runs ?? []).filter(wanted).map(({ id }) => id);
+  async #runs(deliveryId: string, wanted: (run: RunDetail) => boolean): Promise<readonly RunDetail[]> {
+    return ((await this.#ingress.store.get(deliveryId))?.runs ?? []).filter(wanted);
   }
+}
+
+function idsOf(runs: readonly RunDetail[]): string[] {
+  return runs.map(({ id }) => id);
 }
 
 function isResolved({ replayedAs, resolved }: DeliverySummary): boolean {

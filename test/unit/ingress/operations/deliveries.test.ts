@@ -29,6 +29,15 @@ describe("canceling", () => {
     expect(await operations.cancel("dlv_nobody")).toEqual({ kind: "unknown" });
   });
 
+  it("leaves it to the gateway with the runs to report those that it knows, and reports held ones itself", async () => {
+    const { store, withdrawn, operations, accept, elsewhere } = await operatedStore();
+    elsewhere.isHere = false;
+    const { id, runIds } = await accept({ runs: ["a", "b"].map((lane) => ({ lane, spec: agentSpec() })) });
+    await store.hold(runIds[1]!, "interrupted");
+    expect(await operations.cancel(id)).toEqual({ kind: "canceled", runs: 2 });
+    expect(withdrawn.map((each) => each.runIds)).toEqual([[runIds[1]]]);
+  });
+
   it("counts no run that ended by itself meanwhile", async () => {
     const { withdrawn, operations, accept } = await operatedStore((store) => ({
       settleAll: async (runIds, settled) => {

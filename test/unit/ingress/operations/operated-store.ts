@@ -1,6 +1,7 @@
 /** A store in memory with the rest of an ingress as far as operations touch it. */
 import { onTestFinished } from "vitest";
 import type { Withdrawal } from "../../../../src/dispatch/context.ts";
+import { Elsewhere } from "../../../../src/dispatch/elsewhere.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { DeliveryOperations } from "../../../../src/ingress/operations/deliveries.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
@@ -23,6 +24,7 @@ export async function operatedStore(changes: (store: DeliveryStore) => Partial<D
   });
   const withdrawn: Withdrawal[] = [];
   const dispatcher = {
+    elsewhere: new Elsewhere(),
     withdraw: (withdrawal: Withdrawal) => {
       withdrawn.push(withdrawal);
     },
@@ -33,6 +35,7 @@ export async function operatedStore(changes: (store: DeliveryStore) => Partial<D
   return {
     store,
     withdrawn,
+    elsewhere: dispatcher.elsewhere,
     operations: new DeliveryOperations({ ingress, active }),
     /** Accepts one and gives its ids. */
     accept: async (delivery: Partial<NewDelivery> = {}) => {
