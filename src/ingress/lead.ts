@@ -63,6 +63,7 @@ export class Lead {
   /** Nothing is looked for any more, and no lead is taken. */
   stop(): void {
     this.#stopped = true;
+    this.#options.store.shared?.decline();
     clearInterval(this.#timer);
   }
 

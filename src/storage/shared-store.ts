@@ -24,6 +24,8 @@ export interface SharedStore {
   readonly leading: Promise<void>;
   /** True once {@link leading} is resolved. */
   readonly leads: boolean;
+  /** A gateway that stops and does not lead leaves the lead to others. */
+  decline(): void;
   /**
    * Resolves when another gateway carries out the runs in place of this one: from then on no write of this one takes
    * effect, and what it was carrying out begins again there.

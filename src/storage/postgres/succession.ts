@@ -57,6 +57,10 @@ export class Succession implements SharedStore {
     return this.#writer.replaced;
   }
 
+  decline(): void {
+    if (!this.leads) clearInterval(this.#timer);
+  }
+
   follow(listener: (changed: readonly ChangedRun[]) => void): void {
     this.#listener = listener;
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref();

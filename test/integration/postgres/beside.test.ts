@@ -1,4 +1,5 @@
 /** Two stores on one database: one leads, the other accepts beside it. */
+import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
@@ -44,6 +45,18 @@ describe("a gateway beside another one on a database", () => {
     expect(outcome).toMatchObject({ kind: "accepted", isLeft: true });
     await expect.poll(() => given).toMatchObject([{ state: "queued", mappingId: "mail", begun: false, dueAt: null }]);
     expect(await first.loadRun(givenIds()[0]!)).toMatchObject({ deliveryId: outcome.deliveryId });
+  });
+
+  it("leaves the lead to another one when it stops, so that the runs do not wait for its end", async () => {
+    second.shared.decline();
+    await first.close();
+    // Time in which it would have asked for it.
+    await sleep(500);
+    const third = await open();
+    onTestFinished(() => third.close());
+    await expect.poll(() => third.shared.leads).toBe(true);
+    expect(second.shared.leads).toBe(false);
+    first = second;
   });
 
   it("is heard before a call that comes after it, so that both keep their order", async () => {
