@@ -243,12 +243,10 @@ export class DeliveryOperations {
   }
 
   async #releaseOnce(deliveryId: string, by: string | undefined): Promise<OperationOutcome> {
-    const { store } = this.#ingress;
-    const delivery = await store.get(deliveryId);
+    const delivery = await this.#ingress.store.get(deliveryId);
     if (delivery === undefined) return { kind: "unknown" };
     if (delivery.state !== "held") return { kind: "left", reason: `it is ${delivery.state} by now` };
-    const { maxQueuedRuns } = this.#active().config;
-    const released = await letRepliesGo(this.#ingress, delivery, maxQueuedRuns);
+    const released = await letRepliesGo(this.#ingress, delivery, this.#active().config.maxQueuedRuns);
     if (released !== undefined) return released;
     // A process may have ended between the new delivery and the end of this one.
     const before = await releasedBefore(this.#ingress, deliveryId);
