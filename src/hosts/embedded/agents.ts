@@ -197,7 +197,7 @@ export class EmbeddedAgents implements HostAgents {
   }
 
   /** Runs one turn of a conversation and stores nothing; rejects only when the session's rights cannot be read. */
-  async converse(turn: ConversationTurn): Promise<AgentRunResult> {
+  async converse(turn: ConversationTurn): Promise<TurnResult> {
     const { messages, idle, timeoutMs, sessionKey } = turn;
     const agent = this.#config().agents.list.find(({ id }) => id === turn.agentId);
     if (agent === undefined) return { status: "error", reply: "", error: unknownAgent(turn.agentId), retryable: true };

@@ -1,6 +1,6 @@
 /** One turn of a session: its pending events go in, its reply comes out, both in one commit. */
 import { randomUUID } from "node:crypto";
-import type { AgentRunResult, ChannelMessage, Clock, Logger } from "../../core/host.ts";
+import type { ChannelMessage, Clock, Logger } from "../../core/host.ts";
 import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import { suppression } from "../../core/suppression.ts";
 import type { GatewayConfig } from "./config/file.ts";
@@ -116,7 +116,7 @@ async function runEventTurn(turn: HeartbeatTurn, gateway: TurnParts): Promise<He
     const { status, error } = result;
     const facts = { agentId, sessionKey, status, error, events: events.length, firstEvent: events[0]?.id };
     logger.warn(facts, "heartbeat turn failed");
-    if (isRefusal(result)) window.refused(events);
+    if (result.isRefused) window.refused(events);
     return "failed";
   }
   const turnId = `heartbeat:${randomUUID()}`;
@@ -138,11 +138,6 @@ async function runEventTurn(turn: HeartbeatTurn, gateway: TurnParts): Promise<He
   });
   window.taken();
   return whatIsLeft(sessions, sessionKey);
-}
-
-/** True when the same turn would fail again. */
-function isRefusal({ status, retryable }: AgentRunResult): boolean {
-  return status === "timeout" || (status === "error" && retryable !== true);
 }
 
 async function whatIsLeft(sessions: EmbeddedSessions, sessionKey: string): Promise<HeartbeatOutcome> {
@@ -191,7 +186,7 @@ async function runOwnerTurn(
       const text = `There is no answer yet: ${why} Your message is kept and tried again.`;
       await channels.queue({ ...from, text, idempotencyKey: `no-answer:${messages[0]!.id}` });
     }
-    return isRefusal(result) ? "refused" : "failed";
+    return result.isRefused ? "refused" : "failed";
   }
   const turnId = `owner:${randomUUID()}`;
   turn.onStore();

@@ -34,8 +34,8 @@ class Deadline {
   }
 }
 
-/** `isUnasked`: see {@link TurnOutcome}. */
-export type TurnResult = AgentRunResult & { readonly isUnasked?: true };
+/** `isUnasked` and `isRefused`: see {@link TurnOutcome}. */
+export type TurnResult = AgentRunResult & { readonly isUnasked?: true; readonly isRefused?: true };
 
 /** Runs a turn until its time is up or `signal` is aborted, and words how it ended; on hold it takes no time. */
 export async function withDeadline(

@@ -11,6 +11,8 @@ export interface ModelFailure {
   readonly retryable: boolean;
   /** True when the endpoint says that it was sent more than its model can read. */
   readonly isTooLong?: true;
+  /** True when it will not take what it was sent: the same turn fails again. */
+  readonly isRefused?: true;
   /** The time that the endpoint asks for before the same request. */
   readonly retryAfterMs?: number;
 }
@@ -39,9 +41,17 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
 
 /** Words a failure of the endpoint and says whether the same request may be sent once more. */
 export function describeModelFailure(error: unknown, model: ResolvedModel): ModelFailure {
-  const isTooLong = TOO_LONG.test(String(error).slice(0, MAX_SCANNED_CHARS));
-  return { ...describe(error, model), ...(isTooLong && { isTooLong }) };
+  const status = causes(error).find((cause) => cause instanceof EndpointStatusError)?.status;
+  const words = String(error).slice(0, MAX_SCANNED_CHARS);
+  // A limit of tokens in a minute or a day passes, unless one request alone is over it.
+  const isTooLong = (status === 429 ? TOO_LARGE : TOO_LONG).test(words);
+  const isRefused = isTooLong || REFUSED.has(status);
+  return { ...describe(error, model), ...(isTooLong && { isTooLong }), ...(isRefused && { isRefused }) };
 }
+
+const TOO_LARGE = /request too large/iu;
+/** Statuses that speak of the content of a request. */
+const REFUSED: ReadonlySet<number | undefined> = new Set([400, 413, 422]);
 
 function describe(error: unknown, model: ResolvedModel): ModelFailure {
   const endpoint = `The model endpoint of the provider ${JSON.stringify(model.providerId)}`;

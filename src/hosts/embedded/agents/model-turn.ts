@@ -75,7 +75,9 @@ export async function runModelTurn(
       continue;
     }
     if ("error" in outcome) {
-      return step.exchange.length === 0 ? outcome : failed(outcome.error, sumUsage(step.usage, outcome.usage));
+      if (step.exchange.length === 0) return outcome;
+      const { error, isRefused } = outcome;
+      return { ...failed(error, sumUsage(step.usage, outcome.usage)), ...(isRefused && { isRefused }) };
     }
     const usage = sumUsage(step.usage, outcome.usage);
     if (tools === undefined || outcome.calls.length === 0) return { reply: outcome.reply, usage };
@@ -123,7 +125,10 @@ async function askModel(
     }
     const shorter = outcome.isTooLong === true ? shortened(step) : undefined;
     if (shorter !== undefined) return { error: outcome.error, shorter };
-    if (!outcome.retryable || turn.signal.aborted) return failed(outcome.error, outcome.usage);
+    if (!outcome.retryable || turn.signal.aborted) {
+      const { isRefused } = outcome;
+      return { ...failed(outcome.error, outcome.usage), ...(isRefused && { isRefused }) };
+    }
     const { error, retryAfterMs = 0 } = outcome;
     if (delayMs === undefined || retryAfterMs > MAX_WAIT_MS) {
       return { error, retryable: true, ...(retryAfterMs > 0 && { retryAfterMs }) };
@@ -148,6 +153,7 @@ type ModelAttempt =
       readonly error: string;
       readonly retryable: boolean;
       readonly isTooLong?: boolean;
+      readonly isRefused?: true;
       readonly retryAfterMs?: number | undefined;
       readonly usage?: TokenUsage | undefined;
     };
@@ -181,7 +187,9 @@ async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits)
     });
     const isEmpty = reply.trim() === "" && calls.all().length === 0;
     const error = STOPPED.get(end) ?? (end === "length" && isEmpty ? OUT_OF_TOKENS : undefined);
-    if (error !== undefined) return { kind: "failure", error, retryable: false, usage };
+    if (error !== undefined) {
+      return { kind: "failure", error, retryable: false, usage, ...(end !== "error" && { isRefused: true }) };
+    }
     return { kind: "reply", reply, usage, calls: calls.all() };
   } catch (error) {
     if (error instanceof ReplyTooLongError) {

@@ -26,5 +26,7 @@ export type ModelOutcome =
       readonly retryAfterMs?: number | undefined;
       /** Present: it failed before the model was asked, and says nothing of its provider. */
       readonly isUnasked?: true;
+      /** Present: the model's endpoint will not take what it was given, and the same turn fails again. */
+      readonly isRefused?: true;
       readonly usage?: TokenUsage | undefined;
     };

@@ -447,6 +447,19 @@ describe("a turn that fails", () => {
     expect(seen.join("\n").match(/event \d+|later/gu)).toHaveLength(121);
   });
 
+  it("for a reason that is none of its events passes none over: they keep their order", async () => {
+    await serve([answers(401, "wrong key"), streams("ok")]);
+    build({ retryDelaysMs: [500] });
+    heartbeat.start();
+    await gateway.wake("first");
+    request();
+    await eventually(() => gateway.logger.lines.some(({ message }) => message === "heartbeat turn failed")).toBe(true);
+    await gateway.wake("second");
+    request();
+    await eventually(() => gateway.pendingTexts()).toEqual([]);
+    expect(prompts().at(-1)).toMatch(/first[\s\S]*second/u);
+  });
+
   it("because of what the owner wrote keeps no event waiting", async () => {
     await serve([refuses("poison")]);
     heartbeat.start();

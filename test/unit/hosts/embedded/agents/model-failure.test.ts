@@ -71,4 +71,13 @@ describe("describeModelFailure", () => {
       expect(describeModelFailure(new EndpointStatusError(429, words), model)).not.toHaveProperty("isTooLong");
     },
   );
+
+  it("takes a limit of tokens in a time for one that passes, and a single request that is over it for too long", () => {
+    const of = (words: string) => describeModelFailure(new EndpointStatusError(429, words), model);
+    for (const words of ["Too many tokens, please wait before trying again.", "Usage exceeds the limit of tokens."]) {
+      expect(of(words)).toMatchObject({ retryable: true });
+      expect(of(words)).not.toHaveProperty("isTooLong");
+    }
+    expect(of("Request too large for m on tokens per min (TPM).")).toMatchObject({ isTooLong: true });
+  });
 });

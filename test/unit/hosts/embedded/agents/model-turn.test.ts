@@ -246,6 +246,7 @@ describe("notices to the owner", () => {
     const { outcome } = await ask([answers(400, "y".repeat(5_000_000))]);
     expect(outcome).toEqual({
       error: `The model endpoint of the provider "local" answered 400: ${"y".repeat(200)} ...`,
+      isRefused: true,
     });
   });
 
@@ -316,7 +317,8 @@ describe("a reply that was stopped", () => {
     ["length", "", "The model used up its tokens before it replied (finish_reason: length)."],
   ])("by %s is a failure, and what it used counts", async (reason, text, error) => {
     const { outcome } = await ask([answers(200, chunk(text) + chunk("", reason) + USAGE, STREAM)]);
-    expect(outcome).toEqual({ error, usage: { model: "local/vendor/model", inputTokens: 3, outputTokens: 4 } });
+    const usage = { model: "local/vendor/model", inputTokens: 3, outputTokens: 4 };
+    expect(outcome).toEqual({ error, usage, ...(reason !== "error" && { isRefused: true }) });
   });
 
   it("by its length in the middle of a text is taken as it is", async () => {
