@@ -190,6 +190,15 @@ describe("the connection that writes", () => {
     expect((await openRuns(store)).map(({ state }) => state)).toEqual(["queued", "running"]);
   });
 
+  it("shares a commit among calls only as far as their bodies are not too large together", async () => {
+    const bodies = [1, 3_000_000, 3_000_000, 3_000_000, 3_000_000].map((bytes) => Buffer.alloc(bytes));
+    const sent = bodies.map((body) => accept(store, { body }));
+    const stored = await Promise.all((await Promise.all(sent)).map(({ deliveryId }) => store.body(deliveryId)));
+    expect(stored.map((body) => body?.length)).toEqual(bodies.map((body) => body.length));
+    const commits = "SELECT count(*)::int AS calls FROM reveille.deliveries GROUP BY xmin::text ORDER BY min(seq)";
+    expect(await runSql(database.url, commits)).toEqual([{ calls: 4 }, { calls: 1 }]);
+  });
+
   it("stores texts with characters that PostgreSQL has none for", async () => {
     const { deliveryId, runId } = await accept(store, { name: "null \0 byte" });
     await store.hold(runId, "because \0");

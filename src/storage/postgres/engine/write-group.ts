@@ -6,6 +6,8 @@ export interface WriteOperation<Item, Result> {
   readonly keysOf: (item: Item) => readonly (string | number)[];
   /** True: it goes before the others of its transaction, so that all gateways lock in one order: keys, then runs. */
   readonly isFirst?: boolean;
+  /** How large an item is, where that can be much. */
+  readonly bytesOf?: (item: Item) => number;
   /** The results, in the order of the items, inside a transaction. */
   readonly run: (session: Session, items: readonly Item[]) => Promise<readonly Result[]>;
 }
@@ -15,6 +17,7 @@ export interface QueuedGroup {
   readonly size: number;
   /** How many keys its writes have. */
   readonly keys: number;
+  readonly bytes: number;
   readonly isFirst: boolean;
   has(key: string | number): boolean;
   run(session: Session): Promise<void>;
@@ -35,6 +38,7 @@ export class WriteGroup<Item, Result> implements QueuedGroup {
   readonly operation: WriteOperation<Item, Result>;
   readonly #waiting: Waiting<Item, Result>[] = [];
   readonly #keys = new Set<string | number>();
+  #bytes = 0;
   #results: readonly Result[] = [];
 
   constructor(operation: WriteOperation<Item, Result>) {
@@ -49,6 +53,10 @@ export class WriteGroup<Item, Result> implements QueuedGroup {
     return this.#keys.size;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   get isFirst(): boolean {
     return this.operation.isFirst === true;
   }
@@ -59,6 +67,7 @@ export class WriteGroup<Item, Result> implements QueuedGroup {
 
   add(item: Item, settle: PromiseWithResolvers<Result> = Promise.withResolvers()): Promise<Result> {
     for (const key of this.operation.keysOf(item)) this.#keys.add(key);
+    this.#bytes += this.operation.bytesOf?.(item) ?? 0;
     this.#waiting.push({ item, settle });
     return settle.promise;
   }

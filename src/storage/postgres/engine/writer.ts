@@ -10,6 +10,8 @@ import { isGroupOf, type QueuedGroup, WriteGroup, type WriteOperation } from "./
 const MAX_BATCH = 256;
 /** Keys of such writes: each may be a lock, and the server has room for some thousands in all. */
 const MAX_KEYS = 512;
+/** Bytes of such writes: the client makes one text of each column, of twice the size, and is given ten seconds to send it. */
+const MAX_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1_000;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5_000;
@@ -116,7 +118,10 @@ export class Writer {
     const open = this.#queue.findLast((group) => isGroupOf(group, operation));
     const isApart = (group: QueuedGroup): boolean => !keys.some((key) => group.has(key));
     const isFree =
-      open !== undefined && open.keys < MAX_KEYS && this.#queue.slice(this.#queue.indexOf(open)).every(isApart);
+      open !== undefined &&
+      open.keys < MAX_KEYS &&
+      open.bytes < MAX_BYTES &&
+      this.#queue.slice(this.#queue.indexOf(open)).every(isApart);
     if (isFree) return open;
     const group = new WriteGroup(operation);
     this.#queue.push(group);
@@ -138,12 +143,15 @@ export class Writer {
   #take(): QueuedGroup[] {
     let count = 0;
     let keys = 0;
-    const fits = ({ size, keys: own }: QueuedGroup): boolean => count + size <= MAX_BATCH && keys + own <= MAX_KEYS;
+    let bytes = 0;
+    const fits = (group: QueuedGroup): boolean =>
+      count + group.size <= MAX_BATCH && keys + group.keys <= MAX_KEYS && bytes + group.bytes <= MAX_BYTES;
     const groups: QueuedGroup[] = [];
     while (this.#queue.length > 0 && (groups.length === 0 || fits(this.#queue[0]!))) {
       const group = this.#queue.shift()!;
       count += group.size;
       keys += group.keys;
+      bytes += group.bytes;
       groups.push(group);
     }
     return [...groups.filter(({ isFirst }) => isFirst), ...groups.filter(({ isFirst }) => !isFirst)];

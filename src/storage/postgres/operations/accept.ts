@@ -10,7 +10,7 @@ import { leaveRuns, readTaken, TAKE_ALL } from "./arrivals.ts";
 import { lockKeys } from "./key-locks.ts";
 import { type Holder, holdsUntil, readKeys, type Surroundings } from "./accept-surroundings.ts";
 import { columnsOf, insertAll, type Insertion } from "./insert.ts";
-import { CLAIM_GRACE_MS, type KeyClaim, type NewDeliveryRow } from "./new-delivery-row.ts";
+import { CLAIM_GRACE_MS, deliveryBytes, type KeyClaim, type NewDeliveryRow } from "./new-delivery-row.ts";
 import { endSkipped } from "./run-ends.ts";
 import { changeWaits } from "./waits.ts";
 
@@ -59,7 +59,10 @@ export interface Acceptance {
 
 /** Accepts deliveries: a repeat is recognized first, then coalescing or overlap is decided. */
 function accepting(accept: WriteOperation<NewDeliveryRow, Acceptance>["run"]) {
-  return { keysOf: keysOf, isFirst: true, run: accept } satisfies WriteOperation<NewDeliveryRow, Acceptance>;
+  return { keysOf, isFirst: true, bytesOf: deliveryBytes, run: accept } satisfies WriteOperation<
+    NewDeliveryRow,
+    Acceptance
+  >;
 }
 
 /** By the gateway that carries out the runs: it is given what others have accepted before. */
