@@ -26,7 +26,7 @@ export interface WriterThreadListener {
  * and then at growing distances; in between requests are refused with `UNAVAILABLE`.
  */
 export class WriterThread {
-  readonly #start: WriterStart;
+  #start: WriterStart;
   readonly #listener: WriterThreadListener;
   readonly #logger: SqliteLogger | undefined;
   #worker: Worker | undefined;
@@ -91,6 +91,8 @@ export class WriterThread {
         }
         waiting?.resolve();
         waiting = undefined;
+        // Asked for this once: after a death, calls wait for no other rewriting, and a new loss is not accepted.
+        this.#start = { ...this.#start, acceptLoss: false, compact: false };
       } else {
         cause = new SqliteError(reply.environmental ? "UNAVAILABLE" : "FAILED", reply.message);
       }

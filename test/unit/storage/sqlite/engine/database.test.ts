@@ -137,6 +137,21 @@ describe("SqliteDatabase", () => {
     expect(database.reader.prepare("SELECT id FROM notes").all()).toEqual([{ id: 1 }, { id: 3 }]);
   });
 
+  it("is rewritten once when that is asked for, and not again by a new writer thread", async () => {
+    const onUpdate = vi.fn<() => void>();
+    const database = await SqliteDatabase.open({
+      file,
+      modules: [notesModule],
+      compact: true,
+      onUpdate,
+    });
+    onTestFinished(() => database.close());
+    await database.write("notes.add", [1, "before"]);
+    await database.write("notes.die", null).catch(() => {});
+    await database.write("notes.add", [2, "after"]);
+    expect(onUpdate).toHaveBeenCalledOnce();
+  });
+
   it("does not start the writer thread over and over: it refuses in between, however the clock is set", async () => {
     const database = await open();
     const sinceStart = vi.spyOn(performance, "now").mockReturnValue(performance.now());
