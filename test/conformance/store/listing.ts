@@ -78,6 +78,18 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     await expect(store.stats({ ...period, cursor: "x" })).rejects.toMatchObject({ code: "INVALID" });
   });
 
+  it("counts mappings apart whose deliveries have the same name, and together those of one mapping", async () => {
+    const { store } = underTest();
+    for (const mappingId of ["a", "b", "b", null]) await accept(store, { mappingId, name: "Hook" });
+    await accept(store, { mappingId: "a", name: "Another" });
+    const period = { from: RECEIVED_AT, before: RECEIVED_AT + 1, bucketMs: 1_000 };
+    const counts: Record<string, number> = {};
+    for (const { name, deliveries } of (await store.stats(period)).rows) {
+      counts[name] = (counts[name] ?? 0) + deliveries;
+    }
+    expect(counts).toEqual({ a: 2, b: 2, agent: 1 });
+  });
+
   it.each([1, 3, 7, 200])("goes through all of them in pages of %i", async (limit) => {
     const { store } = underTest();
     const ids = await acceptMany(underTest(), 23);

@@ -26,6 +26,7 @@ export class StatsReader {
       `SELECT min(seq) AS lowest, max(received_at) AS latest, count(*) AS scanned FROM (
         SELECT seq, received_at FROM deliveries WHERE seq < ? ORDER BY seq DESC LIMIT ${SCANNED_DELIVERIES})`,
     );
+    // Grouped by the expression: SQLite would take `name` for that of the delivery.
     this.#counts = rowQuery(
       reader,
       STATS_ROW,
@@ -36,7 +37,7 @@ export class StatsReader {
       FROM (SELECT d.*, CASE WHEN ended IS NULL THEN (SELECT max(state) FROM runs AS r
         WHERE r.id >= d.seq * ${RUNS_PER_DELIVERY} AND r.id < (d.seq + 1) * ${RUNS_PER_DELIVERY}) END AS state
         FROM deliveries AS d WHERE seq < ?1 AND seq >= ?2 AND received_at >= ?3 AND received_at < ?4)
-      GROUP BY bucket, name, ended, state`,
+      GROUP BY bucket, coalesce(mapping_id, route), ended, state`,
     );
   }
 
