@@ -266,6 +266,19 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     expect(await listAll(store, { limit: 2, text: "needle", state: "failed" })).toEqual([settled.deliveryId]);
   });
 
+  it("finds a text as it is also beside characters that a database may have none for, and nothing around it", async () => {
+    const { store } = underTest();
+    const text = String.raw`He said "no\ud83d": C:\ud83d` + "\nthen\t\ud83d\ud83d \0 \u{1f600} end";
+    const specs = [agentSpec({ message: text }), wakeSpec({ text })];
+    const { deliveryId } = await accept(store, { runs: specs.map((spec) => ({ lane: "a", spec })) });
+    for (const part of [String.raw`said "no\ud83d": c:\ud83d`, "\nThen\t", "\u{1f600} end"]) {
+      expect(await listAll(store, { limit: 1, text: part })).toEqual([deliveryId]);
+    }
+    for (const part of ["agentId", "webhook", String.raw`\n`, String.raw`\\`, "sessionKey"]) {
+      expect(await listAll(store, { limit: 1, text: part })).toEqual([]);
+    }
+  });
+
   it("combines all filters", async () => {
     const { store } = underTest();
     const wanted = { route: "github", actor: "octocat", receivedAt: 1000, name: "Push" };

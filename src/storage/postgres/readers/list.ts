@@ -23,9 +23,16 @@ const highestState = `(SELECT max(state) FROM reveille.runs AS r WHERE ${ofDeliv
 const lower = (text: string): string => `lower(${text} COLLATE "C")`;
 const contains = (text: string): string => `position($3 IN ${lower(text)}) > 0`;
 
+/**
+ * The text of a run `c`; one that could not be stored as a text is within the spec. There JSON escapes what PostgreSQL has
+ * no text for, U+0000 and halves of surrogate pairs: each gets U+FFFD in its place, as in what is searched for.
+ */
+const textOfRun = String.raw`coalesce(c.text, (SELECT coalesce(spec ->> 'message', spec ->> 'text') FROM (SELECT regexp_replace(c.spec,
+    '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1�', 'g')::json AS spec) AS whole), '')`;
+
 const isFound = `(${contains("d.name")} OR ${contains("coalesce(d.event, '')")} OR ${contains("coalesce(d.reason, '')")}
   OR EXISTS (SELECT 1 FROM reveille.runs AS r WHERE ${ofDelivery("r.id")} AND ${contains("coalesce(r.reason, '')")})
-  OR EXISTS (SELECT 1 FROM reveille.contents AS c WHERE ${ofDelivery("c.id")} AND ${contains("coalesce(c.text, c.spec, '')")}))`;
+  OR EXISTS (SELECT 1 FROM reveille.contents AS c WHERE ${ofDelivery("c.id")} AND ${contains(textOfRun)}))`;
 
 const isWanted = `($6::text IS NULL OR d.route = $6)
   AND ($7::text IS NULL OR ${lower("d.sender")} IN (${lower("$7")}, ${lower("$8")}, ${lower("$9")}))
