@@ -99,7 +99,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
       const ids = runIds(seq, tag, delivery.runs.length);
       const accepted = { kind: "accepted", deliveryId: deliveryId(seq, tag), runIds: ids } as const;
       if (carriedOut !== undefined && (await carriedOut)) return { ...accepted, isDone: true };
-      this.#fresh.add(seq, tag, delivery.runs);
+      if (delivery.held === undefined) this.#fresh.add(seq, tag, delivery.runs);
       return accepted;
     }
     const outcome = acceptOutcome({ seq, tag }, delivery.runs.length, result);

@@ -13,6 +13,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       { lane: "b", spec: wakeSpec() },
     ];
     const { deliveryId, runIds } = await accept(store, { runs, held: "quarantine: unknown" });
+    expect(await store.loadRun(runIds[0]!)).toMatchObject({ state: "held" });
     const detail = await store.get(deliveryId);
     expect(detail).toMatchObject({ state: "held", reason: "quarantine: unknown" });
     expect(detail!.runs.map(({ state, reason }) => ({ state, reason }))).toEqual([
