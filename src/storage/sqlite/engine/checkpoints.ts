@@ -55,8 +55,13 @@ export class Checkpoints {
     this.#busy = true;
     this.#startAtBytes = logBytes + STEP_BYTES;
     this.#notBeforeMs = performance.now() + RETRY_AFTER_MS;
-    this.#worker ??= this.#launch();
-    this.#worker.postMessage("checkpoint" satisfies CheckpointRequest);
+    try {
+      this.#worker ??= this.#launch();
+      this.#worker.postMessage("checkpoint" satisfies CheckpointRequest);
+    } catch (error) {
+      // The process has as many threads as it may: what is thrown here would end it.
+      this.#failed(reasonOf(error));
+    }
   }
 
   /** To be called when the writer has done what `finish` asked for, or has died. */

@@ -10,6 +10,17 @@ import { serveCheckpoints } from "../../../../../src/storage/sqlite/engine/serve
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const MB = 1024 * 1024;
+const threads = vi.hoisted(() => ({ areLeft: true }));
+vi.mock(import("../../../../../src/storage/sqlite/engine/start-thread.ts"), async (original) => {
+  const actual = await original();
+  return {
+    ...actual,
+    startThread(...args) {
+      if (!threads.areLeft) throw new Error("Worker initialization failure: EAGAIN");
+      return actual.startThread(...args);
+    },
+  };
+});
 
 function openWithLog(): { file: string; database: DatabaseSync } {
   const file = join(temporaryFolder(), "a.sqlite");
@@ -132,6 +143,21 @@ describe("Checkpoints", () => {
       checkpoints.finished();
       checkpoints.observe(MB);
     }
+  });
+
+  it("reports that there is no thread left for it, and tries again later", async () => {
+    const { file } = openWithLog();
+    const { checkpoints, asked, nextAsked, warn } = checkpointsOf(file);
+    threads.areLeft = false;
+    checkpoints.observe(8 * MB);
+    threads.areLeft = true;
+    expect(warn.mock.calls).toMatchObject([
+      [{ reason: expect.stringContaining("EAGAIN") as string }, expect.any(String)],
+    ]);
+    const finished = nextAsked();
+    checkpoints.observe(16 * MB);
+    await finished;
+    expect(asked).toEqual(["finish-checkpoint"]);
   });
 
   it("reports a thread that cannot open the file and tries again later", async () => {
