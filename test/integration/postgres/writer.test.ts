@@ -181,6 +181,19 @@ describe("the connection that writes", () => {
     expect(await openRuns(store)).toMatchObject([{ runId, state: "running" }]);
   });
 
+  it("is closed also when the server answers nothing any more", async () => {
+    await accept(store);
+    await store.backlog();
+    proxy.freeze();
+    const closed = vi.fn<() => void>();
+    void store.close().then(closed);
+    try {
+      await expect.poll(() => closed.mock.calls, { timeout: 8_000 }).toHaveLength(1);
+    } finally {
+      proxy.thaw();
+    }
+  });
+
   it("carries out the others when one write cannot be stored", async () => {
     const { runIds } = await accept(store, { runs: [1, 2].map(() => newDelivery().runs[0]!) });
     const begin = (id: string, number: number) => store.beginAttempt(id, { number, startedAt: RECEIVED_AT });

@@ -39,6 +39,7 @@ const READ_TIMEOUT = "Query read timeout";
 /** A gateway that has just ended, or died with its machine, has lost its lock by then. */
 const LOCK_WAIT_MS = 8_000;
 const LOCK_RETRY_MS = 100;
+const GOODBYE_MS = 1_000;
 
 export interface OwnerOptions {
   readonly url: string;
@@ -190,8 +191,11 @@ export class OwnerConnection {
     return (await this.#session.first(readCommit, this.#instance))?.number === transaction;
   }
 
+  /** A server whose machine is gone never answers the goodbye. */
   async close(): Promise<void> {
+    const timer = setTimeout(() => this.destroy(), GOODBYE_MS);
     await this.#client.end();
+    clearTimeout(timer);
   }
 
   destroy(): void {
