@@ -101,8 +101,11 @@ export interface SecretSources {
 }
 
 const MAX_FILE_BYTES = 65_536;
-/** Read, write or search for anyone but the owner. */
-const OTHERS = 0o077;
+/** True when others than its owner may use a file of secrets; one of another user, such as root, is read by its group. */
+export function othersMayUse({ mode, uid }: { readonly mode: number; readonly uid: number }): boolean {
+  const others = uid === process.getuid?.() ? 0o077 : 0o037;
+  return process.platform !== "win32" && (mode & others) !== 0;
+}
 
 /** A secret and the key that names it. */
 export interface NamedSecret {
@@ -164,7 +167,8 @@ function readSecretFile(file: string, where: string, sources: SecretSources, fin
     return undefined;
   }
   try {
-    const { mode, size } = fstatSync(descriptor);
+    const stats = fstatSync(descriptor);
+    const { mode, size } = stats;
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
       findings.refuse(where, `${file} is not a regular file`);
       return undefined;
@@ -173,7 +177,7 @@ function readSecretFile(file: string, where: string, sources: SecretSources, fin
       findings.refuse(where, `the file ${file} is too large for a secret`);
       return undefined;
     }
-    if ((mode & OTHERS) !== 0 && process.platform !== "win32") {
+    if (othersMayUse(stats)) {
       findings.warn(where, `others than its owner may use the file ${file}; chmod it to 600`);
     }
     return readFileSync(descriptor, "utf8");

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -107,6 +107,16 @@ describe("secrets of hooks.token", () => {
     const { config, warnings } = read([GOOD_TOKEN, { file: "hook-token" }]);
     expect(config.tokens).toEqual([GOOD_TOKEN]);
     expect(warnings).toEqual(["hooks.token[1]: others than its owner may use the file hook-token; chmod it to 600"]);
+  });
+
+  it.runIf(process.getuid?.() === 0).each([
+    [0o640, 0],
+    [0o660, 1],
+    [0o644, 1],
+  ])("takes a file of another user with the mode %o for one that it reads by its group", (mode, count) => {
+    write("hook-token", GOOD_TOKEN, mode);
+    chownSync(join(folder, "hook-token"), 65_534, 0);
+    expect(read({ file: "hook-token" }).warnings).toHaveLength(count);
   });
 
   it.each([0o600, 0o400])("has nothing against a file with the mode %o", (mode) => {

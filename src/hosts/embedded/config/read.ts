@@ -12,6 +12,7 @@ import { refusalOf } from "./refuse.ts";
 import type { GatewayOverrides } from "./gateway.ts";
 import type { SetAsideParts } from "./models.ts";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
+import { othersMayUse } from "../../../config/secrets.ts";
 import { showKeyPath } from "../../../config/show-value.ts";
 import { repeatedKeys } from "./json5-tokens.ts";
 import { substituteEnv } from "./substitute-env.ts";
@@ -35,9 +36,6 @@ export interface ReadConfig {
   /** The file as it is written, before `${VAR}` is replaced; holds secrets. */
   readonly written: object;
 }
-
-/** Read, write or search for anyone but the owner. */
-const othersMode = 0o077;
 
 const check = compileSchemaCheck(GatewaySchema);
 
@@ -96,6 +94,6 @@ function repeatWarnings(text: string): readonly ConfigIssue[] {
 }
 
 function modeWarnings(file: string): readonly ConfigIssue[] {
-  if (process.platform === "win32" || (statSync(file).mode & othersMode) === 0) return [];
+  if (!othersMayUse(statSync(file))) return [];
   return [{ path: file, message: "others than its owner may use this file, which may hold secrets; chmod it to 600" }];
 }
