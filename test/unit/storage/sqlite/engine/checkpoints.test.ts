@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { statSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { MessageChannel } from "node:worker_threads";
+import threads, { MessageChannel } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Checkpoints, type FinishCheckpoint } from "../../../../../src/storage/sqlite/engine/checkpoints.ts";
 import { openWriteConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
@@ -10,17 +11,20 @@ import { serveCheckpoints } from "../../../../../src/storage/sqlite/engine/serve
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const MB = 1024 * 1024;
-const threads = vi.hoisted(() => ({ areLeft: true }));
-vi.mock(import("../../../../../src/storage/sqlite/engine/start-thread.ts"), async (original) => {
-  const actual = await original();
-  return {
-    ...actual,
-    startThread(...args) {
-      if (!threads.areLeft) throw new Error("Worker initialization failure: EAGAIN");
-      return actual.startThread(...args);
-    },
-  };
-});
+
+/** As in a process that can have no more threads. The files of this project share their modules, so none is replaced. */
+function withoutThreads(act: () => void): void {
+  const spy = vi.spyOn(threads, "Worker").mockImplementation(function fail() {
+    throw new Error("Worker initialization failure: EAGAIN");
+  });
+  syncBuiltinESMExports();
+  try {
+    act();
+  } finally {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  }
+}
 
 function openWithLog(): { file: string; database: DatabaseSync } {
   const file = join(temporaryFolder(), "a.sqlite");
@@ -148,9 +152,7 @@ describe("Checkpoints", () => {
   it("reports that there is no thread left for it, and tries again later", async () => {
     const { file } = openWithLog();
     const { checkpoints, asked, nextAsked, warn } = checkpointsOf(file);
-    threads.areLeft = false;
-    checkpoints.observe(8 * MB);
-    threads.areLeft = true;
+    withoutThreads(() => checkpoints.observe(8 * MB));
     expect(warn.mock.calls).toMatchObject([
       [{ reason: expect.stringContaining("EAGAIN") as string }, expect.any(String)],
     ]);
