@@ -65,7 +65,7 @@ export class SenderRoutes {
     if (this.#byParent.size === 0) return undefined;
     const slash = trimmed.lastIndexOf("/");
     const parent = slash === -1 ? undefined : this.#byParent.get(trimmed.slice(0, slash));
-    // Of a preset that is missing nobody knows whether its secrets are in the path: that closes no other mapping.
+    // Of a preset that is missing it is not known whether its secrets are in the path: it closes no other mapping.
     if (parent === undefined || (parent.isBroken && this.#paths.has(trimmed))) return undefined;
     return { route: parent, pathSecret: trimmed.slice(slash + 1) };
   }

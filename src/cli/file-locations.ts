@@ -31,7 +31,7 @@ export function findLocations(options: LocationOptions, { env, homeDir }: Locati
   return { configFile, stateDir };
 }
 
-/** `--config <file>` behind a blank, for a command that a person is told; nothing where the command had none. */
+/** `--config <file>` behind a blank, for a command that a person is shown; nothing where the command had none. */
 export function configWords({ config }: LocationOptions): string {
   return config === undefined ? "" : ` --config ${shellWord(config)}`;
 }

@@ -28,7 +28,7 @@ export function checkPlaceholders(mapping: MappingConfig, written: object, findi
   }
 }
 
-/** Warns of placeholders where none is replaced: a recipient of such a name is nobody. */
+/** Warns of placeholders where none is replaced: no recipient has such a name. */
 export function warnOfLiteral(text: string | undefined, path: string, findings: Findings): void {
   if (text !== undefined && isTemplated(text)) {
     findings.warn(
