@@ -5,7 +5,7 @@ import { sumUsage, type TokenUsage } from "../../../core/token-usage.ts";
 import type { Logger } from "../../../core/host.ts";
 import { streamCompletion } from "./chat-completion.ts";
 import { callMessage, CollectedCalls } from "./collected-calls.ts";
-import { describeModelFailure } from "./model-failure.ts";
+import { describeModelFailure, type ModelFailure } from "./model-failure.ts";
 import { type Sent, shortened } from "./shortened.ts";
 import type { ToolBox, ToolCall } from "./tool-servers.ts";
 import type { ResolvedModel } from "./model-endpoint.ts";
@@ -76,8 +76,7 @@ export async function runModelTurn(
     }
     if ("error" in outcome) {
       if (step.exchange.length === 0) return outcome;
-      const { error, isRefused } = outcome;
-      return { ...failed(error, sumUsage(step.usage, outcome.usage)), ...(isRefused && { isRefused }) };
+      return failed(outcome.error, sumUsage(step.usage, outcome.usage), outcome.isRefused);
     }
     const usage = sumUsage(step.usage, outcome.usage);
     if (tools === undefined || outcome.calls.length === 0) return { reply: outcome.reply, usage };
@@ -97,8 +96,8 @@ export async function runModelTurn(
 type Failed = Extract<ModelOutcome, { readonly error: string }>;
 
 /** What was counted before counts, however the turn ends. */
-function failed(error: string, usage: TokenUsage | undefined): Failed {
-  return usage === undefined ? { error } : { error, usage };
+function failed(error: string, usage: TokenUsage | undefined, isRefused?: true): Failed {
+  return { error, ...(usage && { usage }), ...(isRefused && { isRefused }) };
 }
 
 interface ModelReply {
@@ -125,10 +124,7 @@ async function askModel(
     }
     const shorter = outcome.isTooLong === true ? shortened(step) : undefined;
     if (shorter !== undefined) return { error: outcome.error, shorter };
-    if (!outcome.retryable || turn.signal.aborted) {
-      const { isRefused } = outcome;
-      return { ...failed(outcome.error, outcome.usage), ...(isRefused && { isRefused }) };
-    }
+    if (!outcome.retryable || turn.signal.aborted) return failed(outcome.error, outcome.usage, outcome.isRefused);
     const { error, retryAfterMs = 0 } = outcome;
     if (delayMs === undefined || retryAfterMs > MAX_WAIT_MS) {
       return { error, retryable: true, ...(retryAfterMs > 0 && { retryAfterMs }) };
@@ -148,15 +144,11 @@ async function askModel(
 
 type ModelAttempt =
   | ({ readonly kind: "reply" } & ModelReply)
-  | {
+  | ({
       readonly kind: "failure";
       readonly error: string;
-      readonly retryable: boolean;
-      readonly isTooLong?: boolean;
-      readonly isRefused?: true;
-      readonly retryAfterMs?: number | undefined;
       readonly usage?: TokenUsage | undefined;
-    };
+    } & Omit<ModelFailure, "message">);
 
 async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits): Promise<ModelAttempt> {
   const { model, signal } = turn;
